@@ -1,0 +1,1 @@
+"""Live telemetry of a training job; importing it loads nothing heavy."""

@@ -1,0 +1,1 @@
+"""Health monitor and recovery of rollout engines; importing it loads nothing heavy."""

@@ -155,6 +155,7 @@ NOTABLE = Table(
         EVALUATION,
         ROW,
         SAMPLE_INDEX,
+        Column("kind", "str", "Kind of reason, a stable word.", form="text"),
         Column("why", "str", "What makes the sample worth reading, in words.", label="Why", form="text"),
         Column("value", "f64", "The number behind it.", label="Value", null="it has none", form="number"),
     ),

@@ -21,6 +21,7 @@ TABLES: Mapping[str, Table] = {
         sample_columns.GROUPS,
         token_columns.TOKENS,
         token_columns.CONVERSATIONS,
+        token_columns.TEXTS,
         token_columns.TRAJECTORIES,
         run_columns.BUBBLES,
         run_columns.DATA_BUFFER,
@@ -30,5 +31,5 @@ TABLES: Mapping[str, Table] = {
     )
 }
 
-PER_STEP = ("samples", "groups", "tokens", "conversations")
+PER_STEP = ("samples", "groups", "tokens", "conversations", "texts")
 """Tables whose rows belong to one (step, evaluation); the others describe the run."""

@@ -71,3 +71,18 @@ TRAJECTORIES = Table(
     parameters=("step", "t0", "t1", "row", "sample"),
     doc="When each request was queued, generating, or waiting on a tool.",
 )  # fmt: skip
+
+TEXTS = Table(
+    "texts",
+    "sample, in file order",
+    (
+        STEP,
+        EVALUATION,
+        ROW,
+        SAMPLE_INDEX,
+        Column("prompt", "json", "The prompt as recorded: a string or a list of chat messages.", null="not recorded", form="text"),
+        Column("response", "str", "The response as recorded by the engine.", null="not recorded", form="text"),
+    ),
+    parameters=("step", "row", "sample", "evaluation"),
+    doc="Prompt and response of every sample as text.",
+)  # fmt: skip

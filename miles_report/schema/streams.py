@@ -6,7 +6,7 @@ record never grows. Whatever is new gets a stream of its own. Timestamps are Uni
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping  # noqa: TC003 - streams.wire resolves the hints
 from dataclasses import dataclass
 
 OPEN_END = -1.0
@@ -206,15 +206,69 @@ class Stream:
 STREAMS: Mapping[str, Stream] = {
     stream.name: stream
     for stream in (
-        Stream("metrics", MetricsRecord, False, ("ts",), "Everything the trainer logged."),
-        Stream("topology", TopologyRecord, False, ("ts",), "Engines and their GPUs, on change."),
-        Stream("data_buffer", DataBufferRecord, False, ("ts",), "Samples waiting for training."),
-        Stream("health", HealthEvent, False, ("ts",), "Failures, recoveries and lost records."),
-        Stream("phases", PhaseRecord, True, ("t0", "t1"), "What each process was doing."),
-        Stream("gpu_util", GpuSample, True, ("ts",), "Utilisation, memory and power of GPUs."),
-        Stream("gpu_processes", GpuProcess, True, ("ts",), "Processes that hold GPU memory."),
-        Stream("engine_series", EngineSample, True, ("ts",), "Metrics scraped from engines."),
-        Stream("trajectories", TrajectoryEvent, True, ("ts",), "The life of every request."),
+        Stream(
+            "metrics",
+            MetricsRecord,
+            partitioned=False,
+            ts_fields=("ts",),
+            doc="Everything the trainer logged.",
+        ),
+        Stream(
+            "topology",
+            TopologyRecord,
+            partitioned=False,
+            ts_fields=("ts",),
+            doc="Engines and their GPUs, on change.",
+        ),
+        Stream(
+            "data_buffer",
+            DataBufferRecord,
+            partitioned=False,
+            ts_fields=("ts",),
+            doc="Samples waiting for training.",
+        ),
+        Stream(
+            "health",
+            HealthEvent,
+            partitioned=False,
+            ts_fields=("ts",),
+            doc="Failures, recoveries and lost records.",
+        ),
+        Stream(
+            "phases",
+            PhaseRecord,
+            partitioned=True,
+            ts_fields=("t0", "t1"),
+            doc="What each process was doing.",
+        ),
+        Stream(
+            "gpu_util",
+            GpuSample,
+            partitioned=True,
+            ts_fields=("ts",),
+            doc="Utilisation, memory and power of GPUs.",
+        ),
+        Stream(
+            "gpu_processes",
+            GpuProcess,
+            partitioned=True,
+            ts_fields=("ts",),
+            doc="Processes that hold GPU memory.",
+        ),
+        Stream(
+            "engine_series",
+            EngineSample,
+            partitioned=True,
+            ts_fields=("ts",),
+            doc="Metrics scraped from engines.",
+        ),
+        Stream(
+            "trajectories",
+            TrajectoryEvent,
+            partitioned=True,
+            ts_fields=("ts",),
+            doc="The life of every request.",
+        ),
     )
 }
 

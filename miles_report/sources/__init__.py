@@ -1,0 +1,1 @@
+"""Bytes to frames, one module a format; never writes, and reads only what is asked."""

@@ -1,0 +1,1 @@
+"""Frames to the tables of TABLES.md, one module a question: polars in, polars out, no files."""

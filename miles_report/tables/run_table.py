@@ -1,0 +1,127 @@
+"""The `run` table: one row that says what the run is."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PUBLIC_WANDB_HOST = "https://wandb.ai"
+
+COLUMNS: Mapping[str, pl.DataType] = {
+    "run_name": pl.String(),
+    "start_ts": pl.Float64(),
+    "t0": pl.Float64(),
+    "t1": pl.Float64(),
+    "state": pl.String(),
+    "schema_version": pl.Int64(),
+    "args": pl.String(),
+    "wandb_url": pl.String(),
+    "data_buffer_length": pl.Int64(),
+    "has_metrics": pl.Boolean(),
+    "has_timeline": pl.Boolean(),
+    "has_engine_series": pl.Boolean(),
+    "has_tokenizer": pl.Boolean(),
+    "n_steps": pl.Int64(),
+    "n_eval_steps": pl.Int64(),
+}
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """What the row is made of.
+
+    Attributes:
+        run_name: of meta.json; null without telemetry.
+        start_ts: of meta.json.
+        schema_version: of meta.json.
+        args: of meta.json.
+        t0: earliest record of all streams; null without any.
+        t1: latest.
+        records: how many records of each stream count.
+        data_buffer_length: of the last report.
+        has_tokenizer: whether the dump holds one.
+        n_steps: visible train steps.
+        n_eval_steps: visible evaluations.
+    """
+
+    run_name: str | None
+    start_ts: float | None
+    schema_version: int | None
+    args: Mapping[str, Any]
+    t0: float | None
+    t1: float | None
+    records: Mapping[str, int]
+    data_buffer_length: int | None
+    has_tokenizer: bool
+    n_steps: int
+    n_eval_steps: int
+
+
+def run_table(facts: RunFacts, health: pl.DataFrame) -> pl.DataFrame:
+    """One row of the `run` table.
+
+    Args:
+        facts: what is known.
+        health: the health stream in file order.
+    """
+    row = {
+        "run_name": facts.run_name,
+        "start_ts": facts.start_ts,
+        "t0": facts.t0,
+        "t1": facts.t1,
+        "state": run_state(health, facts.t1),
+        "schema_version": facts.schema_version,
+        "args": json.dumps(_finite(facts.args), ensure_ascii=False),
+        "wandb_url": wandb_url(facts.args),
+        "data_buffer_length": facts.data_buffer_length,
+        "has_metrics": bool(facts.records.get("metrics")),
+        "has_timeline": bool(facts.records.get("phases") or facts.records.get("gpu_util")),
+        "has_engine_series": bool(facts.records.get("engine_series")),
+        "has_tokenizer": facts.has_tokenizer,
+        "n_steps": facts.n_steps,
+        "n_eval_steps": facts.n_eval_steps,
+    }
+    return pl.DataFrame([row], schema=dict(COLUMNS))
+
+
+def run_state(health: pl.DataFrame, t1: float | None) -> str:
+    """The state "finished" after a collector_stopped event that nothing follows, else "unknown".
+
+    Args:
+        health: the health stream in file order.
+        t1: latest record of all streams.
+    """
+    if not health.height or t1 is None:
+        return "unknown"
+    last = health.row(-1, named=True)
+    ended = last["event"] == "collector_stopped" and last["ts"] >= t1
+    return "finished" if ended else "unknown"
+
+
+def wandb_url(args: Mapping[str, Any]) -> str | None:
+    """Where the run is on Weights & Biases; null if team, project or run id is missing."""
+    place = [args.get(name) for name in ("wandb_team", "wandb_project", "wandb_run_id")]
+    if not all(isinstance(part, str) and part for part in place):
+        return None
+    host = args.get("wandb_host")
+    if not isinstance(host, str) or not host:
+        host = PUBLIC_WANDB_HOST
+    elif not host.startswith(("https://", "http://")):
+        host = f"https://{host}"  # whatever else it is, a link to it must be harmless
+    return "/".join((host.rstrip("/"), str(place[0]), str(place[1]), "runs", str(place[2])))
+
+
+def _finite(value: Any) -> Any:
+    """The value with null for what JSON cannot say: NaN and infinities."""
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,16 @@
+import { createContext } from './context.js';
+import { mountShell } from './ui/shell.js';
+import { VIEWS } from './views.js';
+
+/**
+ * Bring the page of this document to life.
+ *
+ * @param {import('./types').Context['codecs']} codecs decoders beyond snappy
+ */
+export function start(codecs) {
+  const context = createContext(document, codecs);
+  mountShell(document, context);
+  const main = document.getElementById('main');
+  const mount = VIEWS[document.body.dataset.view ?? ''];
+  if (main && mount) mount(main, context);
+}

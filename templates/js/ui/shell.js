@@ -1,0 +1,50 @@
+import { on } from '../dom.js';
+
+const KEY = 'miles-report-theme';
+
+/**
+ * The parts of a page that every view has: the choice of colours and the menu.
+ *
+ * @param {Document} page
+ * @param {import('../types').Context} context
+ */
+export function mountShell(page, context) {
+  for (const group of page.querySelectorAll('.theme')) {
+    /** @type {HTMLElement} */ (group).hidden = false;
+  }
+  const buttons = /** @type {HTMLButtonElement[]} */ ([...page.querySelectorAll('.theme [data-theme-choice]')]);
+  const show = () => {
+    const chosen = page.documentElement.dataset.theme ?? 'system';
+    for (const button of buttons) button.setAttribute('aria-pressed', String(button.dataset.themeChoice === chosen));
+  };
+  for (const button of buttons) {
+    on(button, 'click', () => {
+      chooseTheme(page, button.dataset.themeChoice ?? 'system', context);
+      show();
+    });
+  }
+  show();
+  const menu = page.querySelector('details.menu');
+  if (menu) {
+    on(page, 'keydown', event => {
+      if (event.key === 'Escape' && menu.hasAttribute('open')) menu.removeAttribute('open');
+    });
+  }
+}
+
+/**
+ * @param {Document} page
+ * @param {string} choice light, dark or system
+ * @param {import('../types').Context} context
+ */
+function chooseTheme(page, choice, context) {
+  if (choice === 'system') delete page.documentElement.dataset.theme;
+  else page.documentElement.dataset.theme = choice;
+  try {
+    if (choice === 'system') localStorage.removeItem(KEY);
+    else localStorage.setItem(KEY, choice);
+  } catch (cause) {
+    context.log.warn('The choice of colours cannot be remembered here.', cause);
+  }
+  page.dispatchEvent(new CustomEvent('themechange'));
+}

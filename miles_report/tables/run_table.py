@@ -34,7 +34,7 @@ COLUMNS: Mapping[str, pl.DataType] = {
 
 
 @dataclass(frozen=True)
-class RunFacts:
+class RunParts:
     """What the row is made of.
 
     Attributes:
@@ -64,7 +64,7 @@ class RunFacts:
     n_eval_steps: int
 
 
-def run_table(facts: RunFacts, health: pl.DataFrame) -> pl.DataFrame:
+def run_table(facts: RunParts, health: pl.DataFrame) -> pl.DataFrame:
     """One row of the `run` table.
 
     Args:

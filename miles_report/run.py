@@ -18,12 +18,12 @@ import polars as pl
 
 from miles_report.errors import NotFoundError, SourceError, StillWritingError
 from miles_report.notices import Notice
+from miles_report.run_wide import RUN_WIDE, gather_notices
 from miles_report.schema.tables import PER_STEP
 from miles_report.sources.files import DumpFiles, list_dump
 from miles_report.sources.step_data import read_step
 from miles_report.sources.telemetry import Telemetry
 from miles_report.sources.tokenizer import TokenTexts, read_tokenizer
-from miles_report.run_wide import RUN_WIDE, gather_notices
 from miles_report.step_tables import StepTables
 from miles_report.tables.attempts import Attempts, find_attempts
 from miles_report.tables.frames import empty_table

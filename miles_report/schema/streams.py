@@ -47,13 +47,16 @@ class PhaseRecord:
 
 @dataclass(frozen=True, slots=True)
 class EngineRecord:
-    """One inference engine of a topology snapshot; external engines have rank -1 and no GPUs."""
+    """One inference engine of a topology snapshot.
+
+    External engines have rank -1 and no GPUs; `gpu_uuids` run beside `gpus`, null where the driver did not tell.
+    """
 
     addr: str
     worker_type: str
     engine_rank: int
     gpus: tuple[tuple[str, int], ...]
-    gpu_uuids: tuple[str, ...]
+    gpu_uuids: tuple[str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ strict about what the record declares and tolerant of fields that it does not.
 
 from __future__ import annotations
 
-import functools
 import json
 import types
 import typing
@@ -58,7 +57,7 @@ def _plain(value: Any) -> Any:
 def _record(value: Any, record_type: type[R], place: str) -> R:
     if not isinstance(value, dict):
         raise WireError(f"{place or 'the line'} is not an object")
-    hints = _hints(record_type)
+    hints = typing.get_type_hints(record_type)
     known = {
         field.name: _value(value[field.name], hints[field.name], f"{place}{field.name}")
         for field in fields(record_type)
@@ -72,11 +71,6 @@ def _record(value: Any, record_type: type[R], place: str) -> R:
     if lacking:
         raise WireError(f"{place or 'the line'} has no {', '.join(lacking)}")
     return record_type(**known)
-
-
-@functools.cache
-def _hints(record_type: type[Any]) -> Mapping[str, Any]:
-    return typing.get_type_hints(record_type)
 
 
 def _value(value: Any, hint: Any, place: str) -> Any:

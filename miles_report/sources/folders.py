@@ -95,7 +95,6 @@ class FolderReader:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._real_root = os.path.realpath(root)
         self._notices: list[Notice] = []
 
     def read(self, name: str) -> Folder:
@@ -167,7 +166,8 @@ class FolderReader:
         return status
 
     def _is_inside(self, real: str) -> bool:
-        return os.path.commonpath((self._real_root, real)) == self._real_root
+        root = os.path.realpath(self._root)
+        return os.path.commonpath((root, real)) == root
 
     def report(self, names: Sequence[str], kind: Misfit, remedy: str) -> None:
         """Tells of entries of one folder that are left out."""

@@ -1,0 +1,152 @@
+"""Tables into slices: Parquet files small enough to be fetched whole, each named by its content.
+
+A slice is near 1 MiB and at most 8 MiB, but for a single row that alone is larger. Slices of `tokens` hold whole samples; only
+a sample larger than a slice is split, by position.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from miles_report.site.parquet import ParquetEncoder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import numpy.typing as npt
+    import polars as pl
+
+    Ints = npt.NDArray[np.int64]
+    Floats = npt.NDArray[np.float64]
+
+TARGET_BYTES = (1 << 20) * 15 // 16  # so that most stay below 1 MiB
+MAX_BYTES = 8 << 20
+HASH_DIGITS = 16
+FIRST_RATIO = 0.35  # encoded over raw bytes, until the first slice of a table has shown its own
+
+NOT_IN_SLICES: Mapping[str, tuple[str, ...]] = {"tokens": ("token_text", "imp_ratio")}
+"""Columns that readers derive: the text from `token_texts` by id, the ratio as exp(lp_diff)."""
+
+
+@dataclass(frozen=True)
+class Slice:
+    """One file of a table, as the catalogue lists it.
+
+    Attributes:
+        path: from the root of the site.
+        bytes: size of the file.
+        sha256: first 16 hex digits of the hash of its content.
+        rows: how many it holds.
+        columns: in order.
+        keys: smallest and largest value of each range key that is never null in the slice.
+    """
+
+    path: str
+    bytes: int
+    sha256: str
+    rows: int
+    columns: tuple[str, ...]
+    keys: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """As in the catalogue."""
+        return {
+            "path": self.path,
+            "bytes": self.bytes,
+            "sha256": self.sha256,
+            "rows": self.rows,
+            "columns": list(self.columns),
+            "keys": {name: list(pair) for name, pair in self.keys.items()},
+        }
+
+    @classmethod
+    def from_json(cls, entry: Mapping[str, Any]) -> Slice:
+        """Back from the catalogue.
+
+        Raises:
+            KeyError, TypeError, ValueError, AttributeError: it is not an entry of a catalogue.
+        """
+        return cls(
+            path=str(entry["path"]),
+            bytes=int(entry["bytes"]),
+            sha256=str(entry["sha256"]),
+            rows=int(entry["rows"]),
+            columns=tuple(str(name) for name in entry["columns"]),
+            keys={str(name): (low, high) for name, (low, high) in entry["keys"].items()},
+        )
+
+
+def content_hash(content: bytes) -> str:
+    """What names a file by its content: 16 hex digits of its sha-256."""
+    return hashlib.sha256(content).hexdigest()[:HASH_DIGITS]
+
+
+def encode_table(name: str, frame: pl.DataFrame, *, folder: str) -> Iterator[tuple[Slice, bytes]]:
+    """The slices of one table, in the order of its rows; a single slice without rows of an empty table.
+
+    Args:
+        name: of the table; its declaration says how columns are rounded.
+        frame: its rows; those of a sample in `tokens` are contiguous.
+        folder: where the slices go, from the root of the site, such as "data/step-3".
+
+    Yields:
+        Each slice and its bytes, one at a time.
+    """
+    dropped = NOT_IN_SLICES.get(name, ())
+    encoder = ParquetEncoder(name, frame.drop(dropped, strict=False))
+    for number, (start, stop, content) in enumerate(_parts(encoder, frame.height)):
+        digest = content_hash(content)
+        slice_ = Slice(
+            path=f"{folder}/{name}-{number}-{digest}.parquet",
+            bytes=len(content),
+            sha256=digest,
+            rows=stop - start,
+            columns=tuple(encoder.table.column_names),
+            keys=encoder.ranges(start, stop),
+        )
+        yield slice_, content
+
+
+def _parts(encoder: ParquetEncoder, height: int) -> Iterator[tuple[int, int, bytes]]:
+    """Consecutive parts near the target size, judged by how well the part before was compressed."""
+    raw = np.concatenate(([0.0], np.cumsum(encoder.row_bytes())))
+    cuts = _sample_ends(encoder) if height else None
+    start, ratio = 0, FIRST_RATIO
+    while True:
+        stop = _stop(raw, cuts, start, TARGET_BYTES / ratio)
+        content = encoder.encode(start, stop)
+        ratio = max(len(content) / max(raw[stop] - raw[start], 1.0), 1e-3)
+        if len(content) > MAX_BYTES and stop - start > 1:
+            continue
+        yield start, stop, content
+        start = stop
+        if start >= height:
+            return
+
+
+def _sample_ends(encoder: ParquetEncoder) -> Ints | None:
+    """Row numbers behind the last token of each sample; null where every row stands alone."""
+    columns = encoder.table.column_names
+    if "row" not in columns or "position" not in columns:
+        return None
+    rows = encoder.table["row"].to_numpy()
+    ends = np.flatnonzero(rows[1:] != rows[:-1]) + 1
+    return np.append(ends, len(rows))
+
+
+def _stop(raw: Floats, ends: Ints | None, start: int, allowance: float) -> int:
+    """Where a part that begins at `start` ends: behind a sample if one ends in reach, else inside it."""
+    reach = int(np.searchsorted(raw, raw[start] + allowance, "right")) - 1
+    reach = min(max(reach, start + 1), len(raw) - 1)
+    if ends is None or reach == len(raw) - 1:
+        return reach
+    end = int(ends[max(np.searchsorted(ends, reach, "right") - 1, 0)])
+    if start < end <= reach:
+        return end
+    sample_end = int(ends[np.searchsorted(ends, start, "right")])
+    pieces = -(-(sample_end - start) // (reach - start))
+    return start - (start - sample_end) // pieces

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from miles_report.errors import SourceError
 from miles_report.sources.storages import Budget, Storages
 from miles_report.sources.torch_names import TorchNames
 from miles_report.sources.torch_placeholder import Name, Placeholder
@@ -61,5 +62,11 @@ def load_container(
     archive = open_archive(path, called)
     budget = Budget(_SLACK_BYTES + _SLACK_RATIO * len(archive.map))
     storages = Storages(archive, budget)
-    values = Values(TorchNames(storages, budget).makers, storages.load, skip)
-    return Unpickler(archive.read(_PICKLE), values, arrays=arrays).load(called, _PICKLE)
+    values = Values(TorchNames(storages, budget).makers, storages.load, budget, skip)
+    try:
+        data = archive.read(_PICKLE)
+    except MemoryError as error:
+        raise SourceError(
+            called, _PICKLE, "there is not enough memory for it; read it elsewhere"
+        ) from error
+    return Unpickler(data, values, arrays=arrays).load(called, _PICKLE)

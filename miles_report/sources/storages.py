@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from miles_report.sources.torch_placeholder import Name, shown
+from miles_report.sources.torch_placeholder import Name, Placeholder, shown
 from miles_report.sources.torch_zip import STORED
 
 if TYPE_CHECKING:
@@ -134,8 +134,8 @@ _BYTES: Final = ElementType(_U1)
 _STORAGE_MODULES: Final = ("torch", "torch.storage", "torch.cuda")
 
 
-class Storage:
-    """A range of the file that tensors are views of.
+class Storage(Placeholder):
+    """A range of the file that tensors are views of; where no tensor is made of it, a placeholder.
 
     Attributes:
         kind: type of its elements; raw bytes for an untyped storage.
@@ -144,16 +144,25 @@ class Storage:
     __slots__ = ("_arrays", "_buffer", "_n_bytes", "_order", "_start", "kind")
 
     def __init__(
-        self, buffer: Any, start: int, n_bytes: int, *, kind: ElementType, order: Literal["<", ">"]
+        self,
+        name: Name,
+        buffer: Any,
+        extent: tuple[int, int],
+        *,
+        kind: ElementType,
+        order: Literal["<", ">"],
     ) -> None:
+        super().__init__(name.module, name.qualname)
         self.kind = kind
         self._buffer = buffer
-        self._start = start
-        self._n_bytes = n_bytes
+        self._start, self._n_bytes = extent
         self._order: Literal["<", ">"] = order
         self._arrays: dict[int, Array] = {}
 
-    def elements(self, kind: ElementType) -> Array:
+    def __reduce__(self) -> tuple[type[Placeholder], tuple[str, str]]:
+        return Placeholder, (self.module, self.qualname)
+
+    def array_of(self, kind: ElementType) -> Array:
         """All elements as `kind`, one-dimensional and read-only; the same array for every view."""
         array = self._arrays.get(id(kind))
         if array is None:
@@ -219,8 +228,11 @@ class Storages:
                 f"the data of tensor storage {shown(key)} are missing or too short; copy the file again"
             )
         if entry.method == STORED:
-            return Storage(self._archive.map, entry.start, n_bytes, kind=kind, order=self._order)
-        return Storage(self._archive.read(f"data/{key}"), 0, n_bytes, kind=kind, order=self._order)
+            return Storage(
+                name, self._archive.map, (entry.start, n_bytes), kind=kind, order=self._order
+            )
+        data = self._archive.read(f"data/{key}")
+        return Storage(name, data, (0, n_bytes), kind=kind, order=self._order)
 
     def view(
         self, storage: Storage, kind: ElementType, offset: Any, size: Any, stride: Any
@@ -231,7 +243,7 @@ class Storages:
             InvalidDataError: a figure is negative or no integer, an element lies outside the storage,
                 or the views of this file together are far larger than the file.
         """
-        elements = storage.elements(kind)
+        elements = storage.array_of(kind)
         if not _are_counts((offset,), size, stride) or len(size) != len(stride):
             raise InvalidDataError("the shape of a tensor makes no sense; don't use the file")
         n_elements = prod(size)

@@ -16,7 +16,7 @@ from miles_report.sources.storages import BY_DTYPE, Budget, InvalidDataError, St
 from miles_report.sources.torch_placeholder import Name, Placeholder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 Maker = "Callable[[tuple[Any, ...]], Any]"
 
@@ -24,30 +24,38 @@ _LATIN_1: Final = ("latin1", "latin-1", "iso-8859-1", "bytes")
 _SLOT_BYTES = 64  # an upper bound of what one element of a set or dictionary takes
 _KEY_DEPTH = 3  # tuples in tuples in a tuple used as a key
 _LONGEST_KEY = 64  # elements of a tuple used as a key
-_PLAIN_KEYS: Final = frozenset({str, int, float, bool, type(None), bytes, complex})
+_LONGEST_TEXT = 1 << 16  # characters or bytes of a key
+_LARGEST_INTEGER = (1 << 61) - 2  # beyond it Python's hashes of integers repeat
 
 
 def is_safe_key(key: Any, depth: int = _KEY_DEPTH) -> bool:
-    """Whether hashing and comparing `key` is cheap: deep or wide tuples would hang or crash the process."""
-    if type(key) in _PLAIN_KEYS or isinstance(key, Placeholder | np.generic):
-        return True
-    if type(key) is frozenset:
-        return depth > 0
-    if type(key) is not tuple or depth == 0 or len(key) > _LONGEST_KEY:
-        return False
-    return all(is_safe_key(part, depth - 1) for part in key)
+    """Whether hashing and comparing `key` is cheap.
+
+    Deep tuples would overflow the C stack, long or shared ones and integers chosen to collide would
+    take for ever.
+    """
+    kind: type = type(key)
+    if kind is str or kind is bytes:
+        return bool(len(key) <= _LONGEST_TEXT)
+    if kind is int:
+        return bool(-_LARGEST_INTEGER <= key <= _LARGEST_INTEGER)
+    if kind is tuple or kind is frozenset:
+        return (
+            depth > 0 and len(key) <= _LONGEST_KEY and all(is_safe_key(k, depth - 1) for k in key)
+        )
+    return kind is float or kind is bool or key is None or isinstance(key, Placeholder | np.generic)
 
 
-def check_keys(keys: Any) -> None:
+def check_keys(keys: Iterable[Any]) -> None:
     """Refuses keys of a dictionary or members of a set that are not safe to hash.
 
     Raises:
-        InvalidDataError: one of them is a list, an array or a large tuple.
+        InvalidDataError: one of them is a list, an array, or too large.
     """
     for key in keys:
-        if type(key) is not str and not is_safe_key(key):
+        if not is_safe_key(key):
             raise InvalidDataError(
-                "the key of a dictionary is not a plain value; save the data with plain keys"
+                "the key of a dictionary is not a plain, short value; save the data with plain keys"
             )
 
 

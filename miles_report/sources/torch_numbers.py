@@ -16,8 +16,7 @@ from miles_report.sources.storages import Array, InvalidDataError
 
 _FLOAT: Final = ord("G")  # big-endian float64 follows
 _FLOAT_BYTES = 9
-_FLOATS: Final = re.compile(rb"(?s:(?:G.{8})++)")
-_OTHERS: Final = re.compile(rb"(?s:(?:J.{4}|M..|K.|[N\x88\x89])++)")
+_ANY: Final = re.compile(rb"(?s:(?:J.{4}|M..|K.|G.{8}|[N\x88\x89])++)")
 _INTEGERS: Final = re.compile(rb"(?s:(?:J.{4}|M..|K.)++)")
 _LIST_HEAD: Final = re.compile(rb"(?s:(?:q.|r.{4}|\x94)?(?=\([GJMK]))")
 _FRAME: Final = re.compile(rb"(?s:\x95.{8})")
@@ -33,21 +32,19 @@ class Numbers:
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        self._codes = np.frombuffer(data, np.uint8)
+        self._codes = np.frombuffer(data, np.uint8) if data else np.empty(0, np.uint8)
 
     def read(self, at: int) -> tuple[list[Any], int]:
         """The numbers, booleans and Nones that begin at `at`, and the place of the opcode after them."""
         data, size = self._data, len(self._data)
         items: list[Any] = []
         while at < size:
-            if data[at] == _FLOAT:
-                if data[at + _MANY * _FLOAT_BYTES : at + _MANY * _FLOAT_BYTES + 1] == b"G":
-                    floats, at = self._floats(at)
-                    items += floats.tolist()
-                    continue
-                match = _FLOATS.match(data, at)
-            else:
-                match = _OTHERS.match(data, at)
+            far = at + _MANY * _FLOAT_BYTES
+            if data[at] == _FLOAT and data[far : far + 1] == b"G":
+                floats, at = self._floats(at)
+                items += floats.tolist()
+                continue
+            match = _ANY.match(data, at)
             if match is None:
                 break
             items += _decode(match[0])

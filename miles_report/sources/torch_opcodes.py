@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from miles_report.sources.storages import InvalidDataError
 from miles_report.sources.torch_names import check_keys
-from miles_report.sources.torch_placeholder import Placeholder
+from miles_report.sources.torch_placeholder import Placeholder, as_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -265,8 +265,8 @@ def _newobj(machine: Machine, at: int) -> int:
 def _newobj_ex(machine: Machine, at: int) -> int:
     kwargs, args, name = machine.stack.pop(), machine.stack.pop(), machine.stack.pop()
     made = machine.values.call(name, args)
-    if type(made) is Placeholder and isinstance(kwargs, dict):
-        made.kwargs = {str(key): value for key, value in kwargs.items()}
+    if type(made) is Placeholder:
+        made.kwargs = as_state(kwargs)
     machine.stack.append(made)
     return at
 

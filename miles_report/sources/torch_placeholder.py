@@ -18,22 +18,38 @@ class Placeholder:
         module: module of the class, as written in the file, for example "PIL.Image".
         qualname: name inside the module, for example "Image" or "Outer.Inner".
         args: positional arguments the object would have been made with.
-        kwargs: keyword arguments the object would have been made with.
-        state: its attributes; a state that is not a dictionary stands under "__state__".
-        elements: what a subclass of list, deque or set would hold, in order.
-        entries: what a subclass of dict would hold.
+        elements: what a subclass of list, deque or set would hold, in order; null if nothing.
+        entries: what a subclass of dict would hold; null if nothing.
     """
 
-    __slots__ = ("args", "elements", "entries", "kwargs", "module", "qualname", "state")
+    __slots__ = ("_kwargs", "_state", "args", "elements", "entries", "module", "qualname")
 
     def __init__(self, module: str, qualname: str, args: tuple[Any, ...] = ()) -> None:
         self.module = module
         self.qualname = qualname
         self.args = args
-        self.kwargs: dict[str, Any] = {}
-        self.state: dict[str, Any] = {}
-        self.elements: list[Any] = []
-        self.entries: dict[Any, Any] = {}
+        self._kwargs: dict[str, Any] | None = None  # most have none: a file may hold millions
+        self._state: dict[str, Any] | None = None
+        self.elements: list[Any] | None = None
+        self.entries: dict[Any, Any] | None = None
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Attributes; a state that is not a dictionary stands under "__state__"."""
+        return self._state or {}
+
+    @state.setter
+    def state(self, state: dict[str, Any]) -> None:
+        self._state = state
+
+    @property
+    def kwargs(self) -> dict[str, Any]:
+        """Keyword arguments the object would have been made with."""
+        return self._kwargs or {}
+
+    @kwargs.setter
+    def kwargs(self, kwargs: dict[str, Any]) -> None:
+        self._kwargs = kwargs
 
     def get(self, name: str, default: Any = None) -> Any:
         """The recorded attribute `name`, else the recorded keyword argument, else `default`."""
@@ -72,11 +88,21 @@ class Unfinished(Placeholder):
 
 
 def as_state(state: Any) -> dict[str, Any]:
-    """The attributes that a pickled state stands for; dictionaries of slots are joined in."""
-    parts = state if isinstance(state, tuple) and len(state) == 2 else (state,)
-    if all(part is None or isinstance(part, dict) for part in parts):
-        return {str(key): value for part in parts if part for key, value in part.items()}
+    """The attributes that a pickled state stands for; those of slots come as a pair of dictionaries."""
+    match state:
+        case (dict() as only, None) | (None, dict() as only) if _has_names(only):
+            return only
+        case dict() if _has_names(state):
+            return state
+        case (dict() as attributes, dict() as slots) if _has_names(attributes) and _has_names(
+            slots
+        ):
+            return attributes | slots
     return {"__state__": state}
+
+
+def _has_names(state: dict[Any, Any]) -> bool:
+    return all(type(key) is str for key in state)
 
 
 def shown(text: object) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from miles_report.sources.storages import InvalidDataError
+from miles_report.sources.storages import Budget, InvalidDataError
 from miles_report.sources.torch_names import check_keys
 from miles_report.sources.torch_placeholder import Name, Placeholder, Unfinished, as_state
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 DEEPEST: Final = 200  # levels of lists in lists; JSON writers of Python give up at about 1,000
+
+_SLOT_BYTES = 64  # an upper bound of what one attribute takes
 
 _NESTING: Final = frozenset({list, tuple, dict, OrderedDict, set, frozenset})
 
@@ -37,8 +39,10 @@ class Values:
         self,
         makers: Mapping[tuple[str, str], Callable[[tuple[Any, ...]], Any]],
         persistent: Callable[[Any], Any],
+        budget: Budget,
         skip: frozenset[str],
     ) -> None:
+        self._budget = budget
         self.memo: dict[int, Any] = {}
         self.persistent = persistent
         self._makers = makers
@@ -81,8 +85,9 @@ class Values:
                 self.adopt(made, state)
             return made
         if type(target) is Placeholder:
-            target.state.update(as_state(state))
-            self._drop_skipped(target.state)
+            self._budget.spend(_SLOT_BYTES * _n_entries(target.state, state))
+            made = as_state(state)
+            target.state = target.state | made if target.state else made
         elif not isinstance(target, OrderedDict | np.ndarray):
             raise InvalidDataError(
                 "it sets the state of something that has none; don't use the file"
@@ -101,6 +106,7 @@ class Values:
             self.adopt(target, items)
             target.extend(items)
         elif type(target) is Placeholder:
+            target.elements = target.elements or []
             target.elements.extend(items)
         elif type(target) is set:
             self.adopt(target, items)
@@ -116,6 +122,7 @@ class Values:
             raise InvalidDataError("a dictionary has a key without a value; copy the file again")
         check_keys(keys)
         if type(target) is Placeholder:
+            target.entries = target.entries or {}
             target.entries.update(zip(keys, values, strict=True))
         elif isinstance(target, dict):
             self.adopt(target, items)
@@ -155,3 +162,9 @@ class Values:
             raise InvalidDataError(
                 "a list or dictionary contains itself or grows inside another one; don't use the file"
             )
+
+
+def _n_entries(*states: Any) -> int:
+    """Attributes that joining these states may copy."""
+    parts = [part for state in states for part in (state if type(state) is tuple else (state,))[:2]]
+    return sum(len(part) for part in parts if isinstance(part, dict))

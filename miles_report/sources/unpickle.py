@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from miles_report.sources.torch_values import Values
 
 MOST_OPCODES: Final = (
-    50_000_000  # outside runs of numbers; a step of 10,000 samples has about a million
+    20_000_000  # outside runs of numbers; a step of 10,000 samples has about a million
 )
 SHORTEST_ARRAY: Final = 16  # numbers from which a list may become an array
 
@@ -175,6 +175,7 @@ class Unpickler:
             elif op in STARTS:  # J: BININT, G: BINFLOAT and what follows them
                 items, at = numbers.read(at - 1)
                 if not items:
+                    machine.at = len(data)
                     raise IndexError(at)
                 stack += items
             elif op == 0x51:  # Q: BINPERSID

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-DASH = "–"
+DASH = "\u2013"
 """Shown for null."""
 
 THIN = "\u202f"
@@ -30,7 +30,7 @@ def count(value: float | None) -> str:
 
 
 def number(value: float | None) -> str:
-    """Three significant digits: `0.583`, `32 600`, `1.00e−6`; a whole number below 1,000 as it is."""
+    """Three significant digits: `0.583`, `32 600`, `1.00e6`; a whole number below 1,000 as it is."""
     return _shown(value, _significant)
 
 
@@ -46,11 +46,11 @@ def frac(value: float | None) -> str:
 
 def points(value: float | None) -> str:
     """A change of a share in percentage points: `+25.2 pp`."""
-    return signed(value, lambda size: f"{_fixed(size * 100, 1)}{THIN}pp")
+    return signed(value, lambda part: _shown(part, lambda size: f"{_fixed(size * 100, 1)}{THIN}pp"))
 
 
 def logprob(value: float | None) -> str:
-    """Four decimals: `−0.2107`."""
+    """Four decimals: `0.2107`."""
     return _shown(value, lambda size: _fixed(size, 4))
 
 
@@ -96,9 +96,11 @@ def signed(value: float | None, show: Callable[[float | None], str] = number) ->
     return ("+" if value > 0 else MINUS) + text
 
 
-def span(low: float | None, high: float | None, show: Callable[[float | None], str] = number) -> str:
-    """A range with an en dash: `0.312 – 0.583`."""
-    return f"{show(low)} – {show(high)}"
+def span(
+    low: float | None, high: float | None, show: Callable[[float | None], str] = number
+) -> str:
+    """A range: the two values, joined by an en dash."""
+    return f"{show(low)} {DASH} {show(high)}"
 
 
 def plural(amount: int, one: str, many: str = "") -> str:
@@ -152,7 +154,11 @@ def _shown(value: float | None, show: Callable[[float], str]) -> str:
 
 def _fixed(size: float, digits: int) -> str:
     step = Decimal(1).scaleb(-digits)
-    return f"{Decimal(size).quantize(step, rounding=ROUND_HALF_UP):f}" if size < 1e21 else f"{size:.0f}"
+    return (
+        f"{Decimal(size).quantize(step, rounding=ROUND_HALF_UP):f}"
+        if size < 1e21
+        else f"{size:.0f}"
+    )
 
 
 def _grouped(text: str) -> str:
@@ -218,5 +224,6 @@ def _bytes(size: float) -> str:
         return f"{_fixed(size, 0)}{THIN}B"
     for power, unit in ((1, "kB"), (2, "MB"), (3, "GB")):
         if size < 999.5 * 1000**power:
-            return f"{_rounded(size / 1000**power)[0]:f}{THIN}{unit}"
+            near, exponent = _rounded(size / 1000**power)
+            return f"{near.quantize(Decimal(1).scaleb(min(0, exponent - 2))):f}{THIN}{unit}"
     return f"{_grouped(_fixed(size / 1000**4, 1))}{THIN}TB"

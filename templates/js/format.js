@@ -39,7 +39,7 @@ export function frac(value) {
 
 /** A change of a share in percentage points: `+25.2 pp`. @type {Show} */
 export function points(value) {
-  return signed(value, size => `${(Number(size) * 100).toFixed(1)}${THIN}pp`);
+  return signed(value, part => shown(part, size => `${(size * 100).toFixed(1)}${THIN}pp`));
 }
 
 /** Four decimals: `−0.2107`. @type {Show} */

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from miles_report.schema.sample_columns import STEP_AGGREGATES
+from miles_report.tables.frames import table_schema
 
 if TYPE_CHECKING:
     from miles_report.tables.attempts import Attempts
 
-COLUMNS = ("ts", "attempt", "step_key", "step", "key", "value", "nonfinite", "text")
 DUMP_PREFIX = "dump/"
 DUMP_STEP_KEY = "rollout/step"
 
@@ -36,7 +36,9 @@ def metrics_table(
     Returns:
         Columns of the `metrics` table. ts and attempt are null for dump/*, which have no row where the aggregate is null.
     """
-    logged = values.with_columns(attempts.number(pl.col("ts")).alias("attempt")).select(COLUMNS)
+    logged = values.with_columns(attempts.number(pl.col("ts")).alias("attempt")).select(
+        list(table_schema("metrics"))
+    )
     table = pl.concat([logged, _dump_values(steps)]) if steps is not None else logged
     if step_key is not None:
         table = table.filter(pl.col("step_key") == step_key)

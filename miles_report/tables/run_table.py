@@ -9,28 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from miles_report.tables.frames import table_schema
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PUBLIC_WANDB_HOST = "https://wandb.ai"
-
-COLUMNS: Mapping[str, pl.DataType] = {
-    "run_name": pl.String(),
-    "start_ts": pl.Float64(),
-    "t0": pl.Float64(),
-    "t1": pl.Float64(),
-    "state": pl.String(),
-    "schema_version": pl.Int64(),
-    "args": pl.String(),
-    "wandb_url": pl.String(),
-    "data_buffer_length": pl.Int64(),
-    "has_metrics": pl.Boolean(),
-    "has_timeline": pl.Boolean(),
-    "has_engine_series": pl.Boolean(),
-    "has_tokenizer": pl.Boolean(),
-    "n_steps": pl.Int64(),
-    "n_eval_steps": pl.Int64(),
-}
 
 
 @dataclass(frozen=True)
@@ -64,31 +48,31 @@ class RunParts:
     n_eval_steps: int
 
 
-def run_table(facts: RunParts, health: pl.DataFrame) -> pl.DataFrame:
+def run_table(parts: RunParts, health: pl.DataFrame) -> pl.DataFrame:
     """One row of the `run` table.
 
     Args:
-        facts: what is known.
+        parts: what is known.
         health: the health stream in file order.
     """
     row = {
-        "run_name": facts.run_name,
-        "start_ts": facts.start_ts,
-        "t0": facts.t0,
-        "t1": facts.t1,
-        "state": run_state(health, facts.t1),
-        "schema_version": facts.schema_version,
-        "args": json.dumps(_finite(facts.args), ensure_ascii=False),
-        "wandb_url": wandb_url(facts.args),
-        "data_buffer_length": facts.data_buffer_length,
-        "has_metrics": bool(facts.records.get("metrics")),
-        "has_timeline": bool(facts.records.get("phases") or facts.records.get("gpu_util")),
-        "has_engine_series": bool(facts.records.get("engine_series")),
-        "has_tokenizer": facts.has_tokenizer,
-        "n_steps": facts.n_steps,
-        "n_eval_steps": facts.n_eval_steps,
+        "run_name": parts.run_name,
+        "start_ts": parts.start_ts,
+        "t0": parts.t0,
+        "t1": parts.t1,
+        "state": run_state(health, parts.t1),
+        "schema_version": parts.schema_version,
+        "args": json.dumps(_finite(parts.args), ensure_ascii=False),
+        "wandb_url": wandb_url(parts.args),
+        "data_buffer_length": parts.data_buffer_length,
+        "has_metrics": bool(parts.records.get("metrics")),
+        "has_timeline": bool(parts.records.get("phases") or parts.records.get("gpu_util")),
+        "has_engine_series": bool(parts.records.get("engine_series")),
+        "has_tokenizer": parts.has_tokenizer,
+        "n_steps": parts.n_steps,
+        "n_eval_steps": parts.n_eval_steps,
     }
-    return pl.DataFrame([row], schema=dict(COLUMNS))
+    return pl.DataFrame([row], schema=table_schema("run"))
 
 
 def run_state(health: pl.DataFrame, t1: float | None) -> str:

@@ -12,6 +12,7 @@ import polars as pl
 
 from miles_report.notices import Notice
 from miles_report.schema.streams import COARSE_TURN
+from miles_report.tables.frames import table_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,18 +20,6 @@ if TYPE_CHECKING:
 STEP_WINDOW_S = 4 * 3600.0
 """How far before its consumption a step's samples are looked for; older events are of another run of the index."""
 
-COLUMNS = (
-    "sample_index",
-    "group_index",
-    "kind",
-    "t0",
-    "t1",
-    "turn",
-    "weight_version",
-    "status",
-    "first_ts",
-    "last_ts",
-)
 ROUND = ("sample_index", "round")
 
 
@@ -96,7 +85,7 @@ def trajectories_table(
             nulls_last=True,
             maintain_order=True,
         )
-        .select(COLUMNS)
+        .select(list(table_schema("trajectories")))
     )
 
 

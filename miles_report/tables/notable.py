@@ -175,7 +175,7 @@ def _lone(step: _Step, *, success: bool, why: str) -> Iterable[Candidate]:
     """The one sample of its group with that outcome, larger groups first; the rest must have the other one."""
     members: dict[int, list[int]] = {}
     for row, group in enumerate(step.groups):
-        if group is not None and group in self.mixed_groups:
+        if group is not None and group in step.mixed_groups:
             members.setdefault(group, []).append(row)
     found = []
     for rows in members.values():

@@ -29,6 +29,8 @@ MIN_REPEATS = 12
 MIN_LINE = 8
 """Characters; shorter lines (braces, list marks) repeat in good answers too."""
 
+MIN_RATIO = 1.05
+"""Mean importance ratio; below, engine and trainer agree."""
 MIN_WAIT_S = 1.0
 MIN_STALENESS = 2
 
@@ -167,7 +169,9 @@ def _mean_lp_diff(step: _Step) -> Iterable[Candidate]:
 
 def _ratio(step: _Step) -> Iterable[Candidate]:
     return _superlative(
-        step.column("mean_imp_ratio"), lambda value: f"Largest mean ratio, {number(value)}"
+        step.column("mean_imp_ratio"),
+        lambda value: f"Largest mean ratio, {number(value)}",
+        above=MIN_RATIO,
     )
 
 

@@ -85,17 +85,24 @@ class Selection:
         return nullable(spread, where)
 
 
-def nullable(values: Array, valid: Array, dtype: pl.DataType | None = None) -> pl.Series:
+def nullable(values: Array, valid: Array) -> pl.Series:
     """A column of numbers whose nulls are given apart, so that NaN stays a value.
 
     Args:
         values: (n,) of a numpy number type; not copied.
         valid: (n,) bool.
-        dtype: cast to it if given.
     """
-    bits = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    return with_validity(values, validity(valid))
+
+
+def validity(valid: Array) -> pa.Buffer | None:
+    """(n,) bool as Arrow's bitmap; null if all are valid."""
+    return None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
+
+
+def with_validity(values: Array, bits: pa.Buffer | None) -> pl.Series:
+    """A column of numbers with a bitmap that several columns may share."""
     values = np.ascontiguousarray(values)
     kind = pa.from_numpy_dtype(values.dtype)
     filled: Any = pa.Array.from_buffers(kind, len(values), [bits, pa.py_buffer(values)])
-    series = pl.Series(filled)
-    return series if dtype is None else series.cast(dtype)
+    return pl.Series(filled)

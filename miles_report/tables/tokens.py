@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -11,7 +11,7 @@ from miles_report.errors import NotFoundError, UsageError
 from miles_report.schema.tables import TABLES
 from miles_report.sources.sequences import Series
 from miles_report.tables.frames import conform
-from miles_report.tables.statistics import nullable
+from miles_report.tables.statistics import nullable, validity, with_validity
 
 if TYPE_CHECKING:
     from miles_report.sources.sequences import Array
@@ -124,6 +124,7 @@ class _Window:
             begin, stop = first_response, int(rollout.response_offsets[rows.stop])
         self._response_slice = slice(begin, stop)
         self._response_counts = response if len(rows) != 1 else np.array([stop - begin])
+        self._bitmaps: dict[tuple[bytes, int], Any] = {}
 
     def tokens(self, values: Array) -> Array:
         """The window of a series of the token frame."""
@@ -144,16 +145,23 @@ class _Window:
 
         A sample without a recorded mask masks nothing.
         """
+        kind = np.dtype(np.int8) if series.values.dtype == bool else series.values.dtype
+        values = np.zeros(len(self.positions), dtype=kind)
+        values[self.in_response] = series.values[self._response_slice]
+        key = (series.present.tobytes(), id(mask))
+        if key not in self._bitmaps:
+            self._bitmaps[key] = validity(self._valid(series, mask))
+        return with_validity(values, self._bitmaps[key])
+
+    def _valid(self, series: Series, mask: Series | None) -> Array:
         chosen = slice(self._rows.start, self._rows.stop)
         own = np.repeat(series.present[chosen], self._response_counts)
         if mask is not None:
             unmasked = np.repeat(~mask.present[chosen], self._response_counts)
             own &= mask.values[self._response_slice] | unmasked
-        values = np.zeros(len(self.positions), dtype=series.values.dtype)
         valid = np.zeros(len(self.positions), dtype=bool)
-        values[self.in_response] = series.values[self._response_slice]
         valid[self.in_response] = own
-        return nullable(values.astype(np.int8) if values.dtype == bool else values, valid)
+        return valid
 
 
 def _window(data: StepData, row: int | None, start: int | None, end: int | None) -> _Window:

@@ -158,7 +158,7 @@ class Values:
                 )
             self._levels[key] = level
             self._alive.append(parent)
-        if key in self.sealed and parent:
+        if key in self.sealed and children:
             raise InvalidDataError(
                 "a list or dictionary contains itself or grows inside another one; don't use the file"
             )

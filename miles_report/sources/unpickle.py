@@ -30,6 +30,7 @@ MOST_OPCODES: Final = (
     20_000_000  # outside runs of numbers; a step of 10,000 samples has about a million
 )
 SHORTEST_ARRAY: Final = 16  # numbers from which a list may become an array
+_LONGEST_OPCODE = 9  # bytes, arguments of fixed length included
 
 _U16: Final = struct.Struct("<H").unpack_from
 _U32: Final = struct.Struct("<I").unpack_from
@@ -76,10 +77,14 @@ class Unpickler:
         except _BROKEN as error:
             reason = (
                 "it ends in the middle of a value; it is still being written or was cut off"
-                if self._machine.at >= len(self._machine.data)
+                if self._is_cut_off()
                 else "it holds what no pickle can hold; the file is damaged, so copy it again"
             )
             raise SourceError(name, self._place(part), reason) from error
+
+    def _is_cut_off(self) -> bool:
+        data, at = self._machine.data, self._machine.at
+        return at >= len(data) or (at + _LONGEST_OPCODE > len(data) and not data.endswith(b"."))
 
     def _place(self, part: str) -> str:
         return f"{part} byte {self._machine.at}"

@@ -181,5 +181,7 @@ def _step_entry(entry: Mapping[str, Any]) -> StepEntry:
         step=int(entry["step"]),
         evaluation=bool(entry["evaluation"]),
         state=str(entry["state"]),
-        catalog=None if catalog is None else FileEntry(catalog["path"], int(catalog["bytes"]), catalog["sha256"]),
+        catalog=None
+        if catalog is None
+        else FileEntry(catalog["path"], int(catalog["bytes"]), catalog["sha256"]),
     )

@@ -33,5 +33,7 @@ def build_lock(root: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as cause:
-            raise BuildError("Another build is writing to this site; try again when it is done.") from cause
+            raise BuildError(
+                "Another build is writing to this site; try again when it is done."
+            ) from cause
         yield

@@ -20,7 +20,6 @@ from miles_report.schema.tables import TABLES
 from miles_report.site.rounding import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
 
     from miles_report.schema.columns import Rounding
 
@@ -67,7 +66,9 @@ class ParquetEncoder:
         part = self.table.slice(start, stop - start)
         for name, rounding in self._roundings.items():
             index = part.column_names.index(name)
-            part = part.set_column(index, part.schema.field(index), _shortened(part[name], rounding))
+            part = part.set_column(
+                index, part.schema.field(index), _shortened(part[name], rounding)
+            )
         sink = io.BytesIO()
         pq.write_table(part, sink, **self._options)
         return sink.getvalue()

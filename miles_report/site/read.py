@@ -6,7 +6,6 @@ Only slices that can hold the wanted rows are opened.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
 ReadFile = Callable[[str], bytes]
 """Content of a file of the site by its path."""
+
 
 def open_catalog(read: ReadFile, path: str) -> Catalog:
     """The catalogue at that path.
@@ -71,13 +71,30 @@ def read_table(
     slices = catalog.tables.get(name)
     if slices is None:
         raise NotFoundError(f"{catalog.path} has no table {name}.")
+    frame = read_slices(read, slices, row=row)
+    if name == "tokens":
+        frame = _with_derived(frame, read, catalog, text=text)
+    return _declared(frame, name)
+
+
+def read_slices(
+    read: ReadFile, slices: tuple[Slice, ...], *, row: int | None = None
+) -> pl.DataFrame:
+    """The rows of some slices of one table, with the types they have on disk.
+
+    Args:
+        read: gives the content of a file of the site.
+        slices: of one table, at least one.
+        row: only this sample, where the table has rows of samples; null: all.
+
+    Raises:
+        OSError, ValueError: a slice is missing or damaged.
+    """
     parts = [decode(read(entry.path)) for entry in slices if row is None or _may_hold(entry, row)]
     frame = pl.concat(parts) if parts else decode(read(slices[0].path)).clear()
     if row is not None and "row" in frame.columns:
         frame = frame.filter(pl.col("row") == row)
-    if name == "tokens":
-        frame = _with_derived(frame, read, catalog, text=text)
-    return _declared(frame, name)
+    return frame
 
 
 def _may_hold(entry: Slice, row: int) -> bool:
@@ -85,12 +102,16 @@ def _may_hold(entry: Slice, row: int) -> bool:
     return low <= row <= high
 
 
-def _with_derived(frame: pl.DataFrame, read: ReadFile, catalog: Catalog, *, text: bool) -> pl.DataFrame:
+def _with_derived(
+    frame: pl.DataFrame, read: ReadFile, catalog: Catalog, *, text: bool
+) -> pl.DataFrame:
     frame = frame.with_columns(pl.col("lp_diff").exp().cast(pl.Float32).alias("imp_ratio"))
     texts = catalog.tables.get("token_texts", ())
     if not text or not texts:
         return frame.with_columns(pl.lit(None, pl.String).alias("token_text"))
-    known = read_table(read, catalog, "token_texts").with_columns(pl.col("token_id").cast(frame["token_id"].dtype))
+    known = read_table(read, catalog, "token_texts").with_columns(
+        pl.col("token_id").cast(frame["token_id"].dtype)
+    )
     return frame.join(known, on="token_id", how="left", maintain_order="left")
 
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from miles_report.notices import Notice
+from miles_report.pages.index_reading import SAMPLE_COLUMNS
 from miles_report.pages.page import Choice, Link, Page
+from miles_report.pages.rollouts_rows import EVAL_SCHEMA
 from miles_report.run import StepOutline
 from miles_report.site.catalog import FileEntry
 from miles_report.site.slices import Slice
@@ -17,6 +19,9 @@ from miles_report.tables.frames import table_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+READING_SCHEMA = {**table_schema("notable"), **SAMPLE_COLUMNS}
+"""Columns of `index_reading.reading_rows`."""
 
 NOT_KEPT = ("values", "figures")
 """Parts of a page that only its body needs."""
@@ -69,6 +74,8 @@ class StepRecord:
         evaluation: whether it is an evaluation.
         fingerprint: of its input, of the version and of the facts it was made with.
         outline: what run-wide tables need of it.
+        reading: its notable rows with what the index shows of each sample.
+        evals: its rows of the list of evaluations.
         tables: its slices by table; empty unless its state is ok.
         charts: specs of its page's figures.
         body_hash: of its page's `BodyRecord`.
@@ -78,6 +85,8 @@ class StepRecord:
     evaluation: bool
     fingerprint: str
     outline: StepOutline
+    reading: pl.DataFrame
+    evals: pl.DataFrame
     tables: Mapping[str, tuple[Slice, ...]] = field(default_factory=dict)
     charts: tuple[FileEntry, ...] = ()
     body_hash: str = ""
@@ -109,7 +118,11 @@ class StepRecord:
             "steps": outline.steps.to_dicts(),
             "notable": outline.notable.to_dicts(),
             "notices": [asdict(notice) for notice in outline.notices],
-            "tables": {name: [part.to_json() for part in parts] for name, parts in self.tables.items()},
+            "reading": self.reading.to_dicts(),
+            "evals": self.evals.to_dicts(),
+            "tables": {
+                name: [part.to_json() for part in parts] for name, parts in self.tables.items()
+            },
             "charts": [asdict(entry) for entry in self.charts],
             "body_hash": self.body_hash,
         }
@@ -134,6 +147,8 @@ class StepRecord:
             evaluation=value["evaluation"],
             fingerprint=value["fingerprint"],
             outline=outline,
+            reading=pl.DataFrame(value["reading"], schema=READING_SCHEMA),
+            evals=pl.DataFrame(value["evals"], schema=dict(EVAL_SCHEMA)),
             tables={
                 name: tuple(Slice.from_json(part) for part in parts)
                 for name, parts in value["tables"].items()

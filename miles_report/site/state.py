@@ -64,7 +64,9 @@ class SiteState:
             shutil.rmtree(self.root / TEMPORARY, ignore_errors=True)
             (self.folder / "steps").mkdir(parents=True, exist_ok=True)
         except OSError as cause:
-            raise BuildError(f"The output directory cannot be written to: {cause.strerror}.") from cause
+            raise BuildError(
+                f"The output directory cannot be written to: {cause.strerror}."
+            ) from cause
 
     def generation(self) -> Generation:
         """The last published generation; an empty one if there is none."""
@@ -74,7 +76,9 @@ class SiteState:
         with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
             return Generation(
                 inputs=value["inputs"],
-                files={path: FileEntry(path, size, sha) for path, (size, sha) in value["files"].items()},
+                files={
+                    path: FileEntry(path, size, sha) for path, (size, sha) in value["files"].items()
+                },
                 previous=tuple(value["previous"]),
                 keys=dict(value["keys"]),
                 lifecycles=dict(value["lifecycles"]),
@@ -92,7 +96,9 @@ class SiteState:
         value = {
             "format": FORMAT,
             "inputs": generation.inputs,
-            "files": {path: [entry.bytes, entry.sha256] for path, entry in generation.files.items()},
+            "files": {
+                path: [entry.bytes, entry.sha256] for path, entry in generation.files.items()
+            },
             "previous": list(generation.previous),
             "keys": dict(generation.keys),
             "lifecycles": dict(generation.lifecycles),
@@ -118,14 +124,24 @@ class SiteState:
         """The record of a step ("step-3", "eval-3"); null if there is none."""
         return self._read(f"steps/{name}.json", StepRecord.from_bytes)
 
-    def body(self, record: StepRecord) -> BodyRecord | None:
-        """The rendered page of a step; null if it is lost or belongs to another record."""
-        try:
+    def has_body(self, record: StepRecord) -> bool:
+        """Whether the page of a step is there; its content is looked at when it is used."""
+        return (self.folder / "steps" / f"{record.name}.page").is_file()
+
+    def body(self, record: StepRecord) -> BodyRecord:
+        """The rendered page of a step.
+
+        Raises:
+            BuildError: it is lost; its record is dropped, so that the next build makes the step again.
+        """
+        content = b""
+        with contextlib.suppress(OSError):
             content = (self.folder / "steps" / f"{record.name}.page").read_bytes()
-        except OSError:
-            return None
         if content_hash(content) != record.body_hash:
-            return None
+            (self.folder / "steps" / f"{record.name}.json").unlink(missing_ok=True)
+            raise BuildError(
+                f"What the last build remembered of {record.name} is damaged: build again."
+            )
         return BodyRecord.from_bytes(content)
 
     def forget_steps(self, kept: set[str]) -> None:

@@ -10,10 +10,13 @@ import contextlib
 import os
 import tempfile
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from miles_report.errors import BuildError
 from miles_report.site.slices import content_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 STATE_FOLDER = ".miles-report"
 """Marks a directory as ours; holds what the next build wants to know, and is not published."""
@@ -51,26 +54,26 @@ class MemoryWriter:
 class DirectoryWriter:
     """Writes below a directory; can be sent to another process.
 
-    `write` puts a file in place at once. `stage` only prepares it, so that a full disk shows before the first page of the old
-    site is replaced; `commit` then renames what was staged, in order.
+    `write` puts a file in place at once. `prepare` writes it aside, so that a full disk shows before the first page of the old
+    site is replaced; `commit` then renames what was prepared.
     """
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self._written: dict[str, str] = {}
-        self._staged: list[tuple[str, str]] = []
+        self._prepared: dict[str, str] = {}
 
     def write(self, path: str, content: bytes) -> None:
         """As `SiteWriter.write`."""
         if not self._claims(path, content):
             return
         try:
-            _place(self._prepare(content), self.root / path)
+            _place(self._put_aside(content), self.root / path)
         except OSError as cause:
             raise _refused(path, cause) from cause
 
-    def stage(self, path: str, content: bytes) -> None:
-        """Prepares a file that `commit` puts in place.
+    def prepare(self, path: str, content: bytes) -> None:
+        """Writes a file that `commit` puts in place.
 
         Raises:
             BuildError: as `write`.
@@ -78,23 +81,22 @@ class DirectoryWriter:
         if not self._claims(path, content):
             return
         try:
-            self._staged.append((self._prepare(content), path))
+            self._prepared[path] = self._put_aside(content)
             (self.root / path).parent.mkdir(parents=True, exist_ok=True)
         except OSError as cause:
             raise _refused(path, cause) from cause
 
-    def commit(self) -> None:
-        """Puts all staged files in place, in the order they were staged.
+    def commit(self, paths: Sequence[str]) -> None:
+        """Puts prepared files in place, in this order.
 
         Raises:
             BuildError: the disk refuses; files before it are in place.
         """
-        for prepared, path in self._staged:
+        for path in paths:
             try:
-                _place(prepared, self.root / path)
+                _place(self._prepared.pop(path), self.root / path)
             except OSError as cause:
                 raise _refused(path, cause) from cause
-        self._staged.clear()
 
     def _claims(self, path: str, content: bytes) -> bool:
         """Whether the file is still to be written."""
@@ -105,7 +107,7 @@ class DirectoryWriter:
         self._written[path] = digest
         return known is None
 
-    def _prepare(self, content: bytes) -> str:
+    def _put_aside(self, content: bytes) -> str:
         """A whole file beside the site; its name."""
         folder = self.root / TEMPORARY
         folder.mkdir(parents=True, exist_ok=True)
@@ -131,4 +133,6 @@ def _place(prepared: str, target: Path) -> None:
 
 
 def _refused(path: str, cause: OSError) -> BuildError:
-    return BuildError(f"{path} could not be written: {cause.strerror or cause}. The site is as it was before.")
+    return BuildError(
+        f"{path} could not be written: {cause.strerror or cause}. The site is as it was before."
+    )

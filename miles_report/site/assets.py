@@ -1,0 +1,80 @@
+"""Scripts, styles and the other files that all pages share, named by their content."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import miles_report
+from miles_report.errors import BuildError
+from miles_report.site.catalog import FileEntry
+from miles_report.site.slices import content_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from miles_report.site.writer import SiteWriter
+
+BUNDLES = ("report.js", "sample.js", "theme.js", "report.css", "favicon.svg", "licenses.txt")
+"""Made by hatch_build.py; logical names as `Shell.assets` has them."""
+
+VEGA = "vega.js"
+ROBOTS = "robots.txt"
+ROBOTS_TEXT = b"User-agent: *\nDisallow: /\n"
+"""A report may name people's data and machines; whoever publishes it openly can change the file on the server."""
+
+
+def write_assets(
+    writer: SiteWriter, *, vega: FileEntry | None, folder: Path | None = None
+) -> dict[str, FileEntry]:
+    """Writes all assets.
+
+    Args:
+        writer: takes the files.
+        vega: the chart bundle where the site has that of the installed version; null: it is made, which takes seconds.
+        folder: of the bundles; null: where the installation has them.
+
+    Returns:
+        The file of each logical name.
+
+    Raises:
+        BuildError: the bundles were not made.
+    """
+    folder = folder or Path(miles_report.__file__).parent / "_assets"
+    entries = {}
+    for name in BUNDLES:
+        try:
+            content = (folder / name).read_bytes()
+        except OSError as cause:
+            raise BuildError(
+                f"The browser bundle {name} is missing from this installation: run python hatch_build.py in a checkout, "
+                "or install miles-report again."
+            ) from cause
+        entries[name] = _write(name, content, writer)
+    entries[VEGA] = vega or _write(VEGA, vega_bundle(), writer)
+    return entries
+
+
+def asset_paths(entries: Mapping[str, FileEntry]) -> dict[str, str]:
+    """Path of each logical name, as pages want it."""
+    return {name: entry.path for name, entry in sorted(entries.items())}
+
+
+def vega_version() -> str:
+    """What the chart bundle is made by; it changes with this version only."""
+    return importlib.metadata.version("vl-convert-python")
+
+
+def vega_bundle() -> bytes:
+    """Vega, Vega-Lite and vega-embed as one classic script; sets window.vega, vegaLite and vegaEmbed only."""
+    import vl_convert  # noqa: PLC0415 - loads a JavaScript engine, which a build without changes never needs
+
+    return f"(function(){{\n{vl_convert.javascript_bundle()}\n}})();\n".encode()
+
+
+def _write(name: str, content: bytes, writer: SiteWriter) -> FileEntry:
+    stem, _, suffix = name.partition(".")
+    path = f"assets/{stem}-{content_hash(content)}.{suffix}"
+    writer.write(path, content)
+    return FileEntry.of(path, content)

@@ -1,0 +1,130 @@
+"""Everything of a site but its steps' slices and its pages: assets, lifecycles, run-wide slices, catalogues."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from miles_report.site.assets import ROBOTS, ROBOTS_TEXT, VEGA, vega_version, write_assets
+from miles_report.site.catalog import FileEntry, StepEntry, root_catalog, step_catalog
+from miles_report.site.lifecycle_output import write_lifecycles
+from miles_report.site.run_output import run_facts, run_tables, write_run_tables
+from miles_report.site.state import has_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import polars as pl
+
+    from miles_report.run import Run
+    from miles_report.site.fingerprints import Fingerprints
+    from miles_report.site.lifecycle_output import Lifecycles
+    from miles_report.site.records import StepRecord
+    from miles_report.site.slices import Slice
+    from miles_report.site.state import Generation
+    from miles_report.site.writer import DirectoryWriter
+
+StepKey = tuple[int, bool]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What pages refer to.
+
+    Attributes:
+        assets: file of each logical name.
+        lifecycles: slices by name of the step.
+        catalogs: of each step that could be read.
+        tables: run-wide tables.
+        root: the root catalogue.
+        files: all files of the site that are not pages, by path.
+    """
+
+    assets: Mapping[str, FileEntry]
+    lifecycles: Mapping[str, Lifecycles]
+    catalogs: Mapping[StepKey, FileEntry]
+    tables: Mapping[str, pl.DataFrame]
+    root: FileEntry
+    files: Mapping[str, FileEntry]
+
+
+def write_parts(
+    run: Run,
+    records: list[StepRecord],
+    *,
+    last: Generation,
+    prints: Fingerprints,
+    writer: DirectoryWriter,
+) -> Parts:
+    """Writes all of it.
+
+    Args:
+        run: which knows the outlines of its steps.
+        records: of all visible steps, evaluations last.
+        last: generation whose files are kept where nothing changed.
+        prints: of the listing.
+        writer: takes the files.
+
+    Raises:
+        BuildError: the disk refuses, or the bundles are missing.
+    """
+    assets = write_assets(writer, vega=_known_vega(last, writer))
+    writer.write(ROBOTS, ROBOTS_TEXT)
+    lifecycles = write_lifecycles(run, records, last=last, prints=prints, writer=writer)
+    catalogs = _write_catalogs(run, records, lifecycles, prints, writer)
+    tables = run_tables(run)
+    slices = write_run_tables(tables, writer)
+    steps = tuple(
+        StepEntry(record.step, record.evaluation, record.outline.state, catalogs.get(record.key))
+        for record in records
+    )
+    facts = run_facts(tables, prints.facts.args, prints.facts.run_name)
+    root, content = root_catalog(run=facts, tables=slices, steps=steps)
+    writer.write(root.path, content)
+    entries = [
+        *assets.values(),
+        FileEntry.of(ROBOTS, ROBOTS_TEXT),
+        *(entry for record in records for entry in record.files),
+        *_entries(part for life in lifecycles.values() for part in life.slices),
+        *_entries(part for parts in slices.values() for part in parts),
+        *catalogs.values(),
+        root,
+    ]
+    files = {entry.path: entry for entry in entries}
+    return Parts(assets, lifecycles, catalogs, tables, root, files)
+
+
+def _known_vega(last: Generation, writer: DirectoryWriter) -> FileEntry | None:
+    """The chart bundle of the last generation if it is what the installed version would make."""
+    if last.vega != vega_version():
+        return None
+    stem = VEGA.partition(".")[0]
+    found = [entry for path, entry in last.files.items() if path.startswith(f"assets/{stem}-")]
+    return found[0] if len(found) == 1 and has_file(writer.root, found[0]) else None
+
+
+def _write_catalogs(
+    run: Run,
+    records: list[StepRecord],
+    lifecycles: Mapping[str, Lifecycles],
+    prints: Fingerprints,
+    writer: DirectoryWriter,
+) -> dict[StepKey, FileEntry]:
+    facts = {**prints.step_facts, "t0": run.telemetry.first_ts}
+    catalogs = {}
+    for record in records:
+        if not record.tables:
+            continue
+        tables: dict[str, Any] = dict(record.tables)
+        if record.name in lifecycles:
+            tables["trajectories"] = lifecycles[record.name].slices
+        entry, content = step_catalog(
+            record.step, evaluation=record.evaluation, facts=facts, tables=tables
+        )
+        writer.write(entry.path, content)
+        catalogs[record.key] = entry
+    return catalogs
+
+
+def _entries(slices: Iterable[Slice]) -> list[FileEntry]:
+    return [FileEntry(part.path, part.bytes, part.sha256) for part in slices]

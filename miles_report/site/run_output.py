@@ -1,0 +1,123 @@
+"""The run as a whole into its part of the site: run-wide slices, catalogues, and the pages that show the whole run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from miles_report.notices import Notice
+from miles_report.pages import format as shown
+from miles_report.pages.glossary import glossary_page
+from miles_report.pages.index import index_page
+from miles_report.pages.metrics import metrics_page
+from miles_report.pages.notices import notices_page
+from miles_report.pages.rollouts import rollouts_page
+from miles_report.pages.rollouts_rows import EVAL_SCHEMA
+from miles_report.pages.sample import dynamic_page
+from miles_report.site.html import RailEntry
+from miles_report.site.records import READING_SCHEMA
+from miles_report.site.step_output import write_table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from miles_report.pages.page import Page
+    from miles_report.run import Run
+    from miles_report.site.records import StepRecord
+    from miles_report.site.slices import Slice
+    from miles_report.site.writer import SiteWriter
+
+RUN_TABLES = ("run", "steps", "metrics", "bubbles", "data_buffer", "mfu", "notable", "notices")
+"""Tables of the root catalogue."""
+
+SECTIONS = (
+    ("overview", "Overview", "index.html"),
+    ("metrics", "Metrics", "metrics.html"),
+    ("rollouts", "Rollouts", "rollouts/index.html"),
+    ("notices", "Notices", "notices.html"),
+    ("glossary", "Glossary", "glossary.html"),
+)
+
+
+def run_tables(run: Run) -> dict[str, pl.DataFrame]:
+    """All run-wide tables; the outlines of its steps are known."""
+    return {name: run.table(name) for name in RUN_TABLES}
+
+
+def write_run_tables(
+    tables: Mapping[str, pl.DataFrame], writer: SiteWriter
+) -> dict[str, tuple[Slice, ...]]:
+    """Writes run-wide tables as slices."""
+    return {name: write_table(name, frame, "data", writer) for name, frame in tables.items()}
+
+
+def run_facts(
+    tables: Mapping[str, pl.DataFrame], args: Mapping[str, Any], name: str
+) -> dict[str, Any]:
+    """What the root catalogue says of the run.
+
+    Args:
+        tables: run-wide tables.
+        args: recorded arguments.
+        name: of the run.
+    """
+    row = tables["run"].row(0, named=True)
+    return {
+        "run_name": name,
+        "args": args,
+        **{key: row[key] for key in ("start_ts", "t0", "t1", "state")},
+    }
+
+
+def run_pages(
+    tables: Mapping[str, pl.DataFrame], records: Sequence[StepRecord], *, name: str, title: str
+) -> list[Page]:
+    """The pages about the whole run, the index last.
+
+    Args:
+        tables: run-wide tables.
+        records: of all visible steps, evaluations last.
+        name: of the run.
+        title: of the report.
+    """
+    reading = pl.concat(
+        [record.reading for record in records] or [pl.DataFrame(schema=READING_SCHEMA)]
+    )
+    evals = [record for record in records if record.evaluation]
+    notices = [Notice(**row) for row in tables["notices"].to_dicts()]
+    return [
+        dynamic_page(),
+        glossary_page(),
+        notices_page(notices),
+        metrics_page(tables["metrics"], tables["data_buffer"]),
+        rollouts_page(
+            name,
+            tables["steps"],
+            _evals(evals),
+            {record.step: record.outline.state for record in evals},
+        ),
+        index_page(tables, title=title, reading=reading),
+    ]
+
+
+def rail(counts: Mapping[str, int] | None = None) -> tuple[RailEntry, ...]:
+    """The entries of the rail.
+
+    Args:
+        counts: by section; null where pages must not change while the run goes on.
+    """
+    known = counts or {}
+    return tuple(
+        RailEntry(section, label, href, known.get(section)) for section, label, href in SECTIONS
+    )
+
+
+def start_text(start_ts: float | None) -> str:
+    """When the run began, ready to show; "" if unknown."""
+    return "" if start_ts is None else shown.utc(start_ts)
+
+
+def _evals(records: Sequence[StepRecord]) -> pl.DataFrame:
+    frames = [record.evals for record in records]
+    return pl.concat(frames) if frames else pl.DataFrame(schema=dict(EVAL_SCHEMA))

@@ -20,7 +20,7 @@ def values_of(block: str) -> dict[str, str]:
     return dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6});", block))
 
 
-ROOT, MEDIA, CHOSEN = re.findall(r":root(?:\S*) \{\n(\s+color-scheme.*?)\n\s*\}\n", CSS, re.S)
+ROOT, MEDIA, CHOSEN = re.findall(r":root(?:\S*) \{\n(\s+color-scheme.*?)\n\s*\}\n", CSS, re.DOTALL)
 LIGHT, DARK = values_of(ROOT), values_of(CHOSEN)
 THEMES = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 
@@ -211,6 +211,7 @@ def test_colours_stand_in_one_file_only():
     texts = {path.name: path.read_text() for path in FOLDER.glob("*.css")}
     del texts["tokens.css"]
     found = {
-        name: re.findall(r"[ (]#[0-9a-f]{3,8}[ ;,)]", text, re.I) for name, text in texts.items()
+        name: re.findall(r"[ (]#[0-9a-f]{3,8}[ ;,)]", text, re.IGNORECASE)
+        for name, text in texts.items()
     }
     assert {name: colours for name, colours in found.items() if colours} == {}

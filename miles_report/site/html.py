@@ -154,6 +154,7 @@ def _root(path: str) -> str:
 @jinja2.pass_context
 def _href(context: jinja2.runtime.Context, href: str) -> str:
     """A link from the site root, made relative to the page that is rendered."""
+    href = str(href)  # raises if a template gives an undefined value
     if _ABSOLUTE.match(href):
         return href
     root = str(context.get("root", ""))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from miles_report.pages import format as fmt
 from miles_report.pages.page import Link, Page, Stat
 from miles_report.pages.rollouts_rows import (
@@ -21,6 +19,8 @@ from miles_report.pages.rollouts_rows import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import polars as pl
 
 MAX_ROWS = 200
 """Steps that stand in the page itself, the newest; script adds the others."""

@@ -116,9 +116,7 @@ def eval_headers() -> tuple[Header, ...]:
     )
 
 
-def eval_table_rows(
-    evals: pl.DataFrame, states: Mapping[int, str]
-) -> tuple[tuple[Cell, ...], ...]:
+def eval_table_rows(evals: pl.DataFrame, states: Mapping[int, str]) -> tuple[tuple[Cell, ...], ...]:
     """One row an evaluation set, and one for each evaluation without samples.
 
     Args:

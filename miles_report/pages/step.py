@@ -147,7 +147,11 @@ def _choices(step: int, *, evaluation: bool, both: bool) -> tuple[Choice, ...]:
     def choice(text: str, *, is_eval: bool, reason: str) -> Choice:
         if evaluation == is_eval:
             return Choice(text, step_path(step, evaluation=is_eval), chosen=True)
-        return Choice(text, step_path(step, evaluation=is_eval)) if both else Choice(text, reason=reason)
+        return (
+            Choice(text, step_path(step, evaluation=is_eval))
+            if both
+            else Choice(text, reason=reason)
+        )
 
     return (
         choice("Train", is_eval=False, reason="No rollout of this step was dumped."),
@@ -157,7 +161,9 @@ def _choices(step: int, *, evaluation: bool, both: bool) -> tuple[Choice, ...]:
 
 def _samples_values(samples: pl.DataFrame, sort: str) -> dict[str, Any]:
     columns = [column_of(name) for name in default_columns(samples)]
-    ordered = samples.sort(sort, "row", descending=[True, False], nulls_last=True) if sort else samples
+    ordered = (
+        samples.sort(sort, "row", descending=[True, False], nulls_last=True) if sort else samples
+    )
     largest = largest_values(samples, [column.name for column in columns if column.name in BARS])
     first = ordered.head(MAX_ROWS)
     label = column_of(sort).label if sort else ""

@@ -43,7 +43,9 @@ def group_rows(
     """The first groups; a cell that is a tuple holds several links in a line."""
     first = groups.head(limit)
     members = _members(samples)
-    return tuple(_row(row, members.get(row["group_index"], [])) for row in first.iter_rows(named=True))
+    return tuple(
+        _row(row, members.get(row["group_index"], [])) for row in first.iter_rows(named=True)
+    )
 
 
 def _members(samples: pl.DataFrame) -> Mapping[int | None, list[dict[str, Any]]]:

@@ -135,7 +135,9 @@ def _samples(samples: pl.DataFrame, groups: pl.DataFrame) -> Stat:
         detail = f"{fmt.count(n_groups)} × {fmt.count(sizes[0])}"
     elif n_groups:
         detail = f"in {fmt.plural(n_groups, 'group')}"
-    return Stat("Samples", fmt.count(samples.height), detail, "Samples, as groups × samples a group.")
+    return Stat(
+        "Samples", fmt.count(samples.height), detail, "Samples, as groups × samples a group."
+    )
 
 
 def _zero_std(groups: pl.DataFrame) -> Stat:

@@ -40,7 +40,9 @@ export async function readTable(context, catalog, table, { columns, where } = {}
   const needed = columns && where ? [...new Set([...columns, ...Object.keys(where)])] : columns;
   const frames = await Promise.all(slices.map(slice => readSlice(context, slice, { columns: needed })));
   const whole = concatFrames(frames.map(frame => (where ? whereRows(frame, where) : frame)));
-  return whole.names.length ? whole : { length: 0, names: columns ?? [], columns: {} };
+  if (whole.names.length) return whole;
+  const names = columns ?? [];
+  return { length: 0, names, columns: Object.fromEntries(names.map(name => [name, []])) };
 }
 
 /**

@@ -60,18 +60,16 @@ class Rewards:
                 self._add_component(place, name, item)
 
     def _add_component(self, place: int, name: str, item: Any) -> None:
+        try:
+            value: Component = clean_text(item) if isinstance(item, str) else number(item)
+        except UnfitError:
+            trouble = f"has a component that is a {type_name(item)}"
+            self._unfit.add("reward", place, trouble, kind="component")
+            return
         column = self.components.get(name)
         if column is None:
             if len(self.components) >= MAX_COMPONENTS:
                 self._unfit.add("reward", place, f"has more than {MAX_COMPONENTS} components")
                 return
             column = self.components[name] = [None] * self._n_samples
-        if isinstance(item, str):
-            column[place] = clean_text(item)
-            return
-        try:
-            column[place] = number(item)
-        except UnfitError:
-            self._unfit.add(
-                "reward", place, f"has a component that is a {type_name(item)}", kind="component"
-            )
+        column[place] = value

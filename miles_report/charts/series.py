@@ -63,7 +63,7 @@ def sparkline(
     points = thinned(points)
     x = alt.X("x:Q", axis=None, scale=_x_scale(points))
     y = alt.Y("y:Q", axis=None, scale=_y_scale(points))
-    layers: list[Any] = [_base_line(size)]
+    layers: list[Any] = [_base_line()]
     if style == "points":
         layers.append(_chart(points).mark_line(strokeDash=[2, 3]).encode(x=x, y=y))
         ring = _chart(points).mark_point(size=22, fill=palette.PAPER, strokeWidth=1.5)
@@ -140,13 +140,13 @@ def _y_scale(points: pl.DataFrame, *, nice: bool = False) -> alt.Scale:
     return alt.Scale(domain=[low, high], nice=3 if nice else False, zero=False, padding=4)
 
 
-def _base_line(size: tuple[int, int]) -> Any:
+def _base_line() -> Any:
     rule: Any = alt.Chart(alt.InlineData(values=[{}])).mark_rule(color=palette.LINE, strokeWidth=1)
-    return rule.encode(y=alt.value(size[1]), x=alt.value(0), x2=alt.value(size[0]))
+    return rule.encode(y=alt.value("height"), x=alt.value(0), x2=alt.value("width"))
 
 
 def _hover(points: pl.DataFrame, x: alt.X, y: alt.Y, word: theme.AxisWord) -> Any:
     value = "text:N" if "text" in points.columns else "y:Q"
     shown = [alt.Tooltip("x:Q", title=word), alt.Tooltip(value, title="value")]
     finite = points.filter(pl.col("y").is_finite())
-    return _chart(finite).mark_point(style=theme.HOVER).encode(x=x, y=y, tooltip=shown)
+    return _chart(finite).mark_point(style=theme.HOVER, clip=True).encode(x=x, y=y, tooltip=shown)

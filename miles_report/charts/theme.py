@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FONT = "Liberation Sans"
 """Measured with at build time; pages replace it by their own, whose widths are close."""
 
-AxisWord = Literal["step", "record"]
+AxisWord = Literal["step", "minute"]
 """What x counts. Words from a dump never come here: they would become part of an expression."""
 
 HOVER = "hover"

@@ -1,3 +1,4 @@
+import { mountCharts } from './charts.js';
 import { createContext } from './context.js';
 import { mountShell } from './ui/shell.js';
 import { VIEWS } from './views.js';
@@ -13,4 +14,5 @@ export function start(codecs) {
   const main = document.getElementById('main');
   const mount = VIEWS[document.body.dataset.view ?? ''];
   if (main && mount) mount(main, context);
+  mountCharts(document, context);
 }

@@ -1,0 +1,126 @@
+"""What is wrong with a run as far as notices and the newest step tell, one line each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import polars as pl
+
+from miles_report.pages import format as shown
+from miles_report.pages.page import Link
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ZERO_STD_SHARE = 0.5
+"""From here most of a batch gives no gradient."""
+
+TRUNCATED_SHARE = 0.25
+"""From here the length limit, not the model, decides many rewards."""
+
+SHOWN_NOTICES = 6
+"""More kinds of trouble than this are counted, not listed."""
+
+_REMEDY_LENGTH = 160
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line under "Needs attention".
+
+    Attributes:
+        level: critical or warning.
+        what: the finding, first words first.
+        detail: what makes it readable.
+        since: since when; "" if it has no time.
+        remedy: what to do.
+        link: where to look; None if nowhere.
+    """
+
+    level: Literal["critical", "warning"]
+    what: str
+    detail: str
+    since: str
+    remedy: str
+    link: Link | None
+
+
+def index_findings(tables: Mapping[str, pl.DataFrame]) -> list[Finding]:
+    """Findings of the newest readable step and of notices with severity error or warning, worst first."""
+    found = [*_notice_findings(tables["notices"]), *_step_findings(tables["steps"])]
+    return sorted(found, key=lambda finding: finding.level != "critical")
+
+
+def _step_findings(steps: pl.DataFrame) -> list[Finding]:
+    readable = steps.filter(pl.col("state") == "ok").sort("step")
+    checks = (
+        ("zero_std_group_frac", ZERO_STD_SHARE, "of groups have equal rewards", "They give no gradient: choose harder or easier prompts, or filter such groups."),
+        ("truncated_frac", TRUNCATED_SHARE, "of samples are truncated", "Raise the response length limit, or penalise length."),
+    )  # fmt: skip
+    found = []
+    for column, share, words, remedy in checks:
+        known = readable.filter(pl.col(column).is_finite())
+        if known.is_empty() or known[column][-1] < share:
+            continue
+        step = known["step"][-1]
+        first_step, first = known["step"][0], known[column][0]
+        detail = f"at step {step}" + (
+            f", {shown.frac(first)} at step {first_step}" if known.height > 1 else ""
+        )
+        found.append(
+            Finding(
+                "warning",
+                f"{shown.frac(known[column][-1])} {words}",
+                detail,
+                f"step {_streak_start(known, column, share)}",
+                remedy,
+                Link(f"Step {step}", f"rollouts/step-{step}.html"),
+            )
+        )
+    return found
+
+
+def _streak_start(known: pl.DataFrame, column: str, share: float) -> int:
+    """First step of the unbroken run of steps at or above `share` that ends with the newest."""
+    below = known.filter(pl.col(column) < share)
+    after = known if below.is_empty() else known.filter(pl.col("step") > below["step"][-1])
+    return int(after["step"][0])
+
+
+def _notice_findings(notices: pl.DataFrame) -> list[Finding]:
+    """One finding a kind of notice, since a broken disk breaks many files."""
+    serious = notices.filter(pl.col("severity").is_in(["error", "warning"]))
+    kinds = serious.group_by("severity", "code", maintain_order=True).agg(
+        pl.len().alias("n"), pl.col("message", "source", "remedy").first()
+    )
+    found = [_notice_finding(row) for row in kinds.iter_rows(named=True)]
+    found.sort(key=lambda finding: finding.level != "critical")
+    if len(found) <= SHOWN_NOTICES:
+        return found
+    rest = len(found) - SHOWN_NOTICES + 1
+    more = Finding(
+        "warning",
+        shown.plural(rest, "further kind") + " of trouble",
+        "",
+        "",
+        "",
+        Link("Notices", "notices.html"),
+    )
+    return [*found[: SHOWN_NOTICES - 1], more]
+
+
+def _notice_finding(row: Mapping[str, str]) -> Finding:
+    n = int(row["n"])
+    detail = row["source"] + (
+        f", and {shown.plural(n - 1, 'more like it', 'more like it')}" if n > 1 else ""
+    )
+    remedy = row["remedy"]
+    return Finding(
+        "critical" if row["severity"] == "error" else "warning",
+        row["message"],
+        detail,
+        "",
+        remedy if len(remedy) <= _REMEDY_LENGTH else remedy[: _REMEDY_LENGTH - 1] + "…",
+        Link("Notices", "notices.html"),
+    )

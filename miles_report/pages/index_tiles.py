@@ -1,0 +1,229 @@
+"""The twelve tiles of the index: where each takes its line from, its value, change and range."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import quote
+
+import polars as pl
+
+from miles_report.charts import render, series
+from miles_report.pages import format as shown
+from miles_report.pages.metric_summary import last_per_step, metric_points
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from miles_report.charts.render import Figure
+
+FEW_EVALS = 5
+"""Up to so many steps of evaluations are listed by number."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One small multiple, ready to show.
+
+    Attributes:
+        label: name and unit.
+        value: at the last step that has one.
+        change: since the first step that has one; "" with a single value.
+        below: range of the values, and the step of the value where it is not the last.
+        href: where the numbers are, from the site root.
+        figure: the line.
+    """
+
+    label: str
+    value: str
+    change: str
+    below: str
+    href: str
+    figure: Figure
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a tile finds its values: a column of `steps` or `bubbles`, else the first logged key.
+
+    Attributes:
+        label: name and unit of the tile.
+        table: steps, bubbles or "" for logged keys only.
+        column: of that table.
+        keys: logged keys in order of preference, also the address on the metrics page.
+        show: how a value is written.
+        step_key: axis of the keys.
+        absent: why it may be missing, in words.
+    """
+
+    label: str
+    keys: tuple[str, ...]
+    show: Callable[[float | None], str] = shown.number
+    table: Literal["steps", "bubbles", ""] = ""
+    column: str = ""
+    step_key: str = "rollout/step"
+    absent: str = "not logged"
+
+
+LEARNING = (
+    Source("Reward, mean", ("dump/reward_mean", "rollout/raw_reward", "rollout/rewards_mean"), table="steps", column="reward_mean", absent="no rewards"),
+    Source("Response length, tokens", ("dump/response_length_mean", "rollout/response_len/mean", "rollout/response_lengths"), table="steps", column="response_length_mean", absent="no rollouts were dumped"),
+    Source("Truncated", ("dump/truncated_frac", "rollout/truncated_ratio", "rollout/truncated"), shown.frac, "steps", "truncated_frac", absent="no rollouts were dumped"),
+    Source("|lp diff|, mean", ("dump/mean_abs_lp_diff",), shown.logprob, "steps", "mean_abs_lp_diff", absent="the train files hold no pair of log probs"),
+    Source("Entropy, nats", ("dump/mean_entropy", "rollout/entropy"), table="steps", column="mean_entropy", absent="the run was started without --use-rollout-entropy"),
+    Source("Zero-std groups", ("dump/zero_std_group_frac",), shown.frac, "steps", "zero_std_group_frac", absent="no groups were dumped"),
+)  # fmt: skip
+SYSTEM = (
+    Source("Mixed versions, of samples", ("dump/mixed_version_frac",), shown.frac, "steps", "mixed_version_frac", absent="no weight versions were dumped"),
+    Source("Step time", ("perf/step_time",), shown.seconds, "bubbles", "step_time"),
+    Source("Train wait, of step", ("perf/wait_time_ratio",), shown.frac, "bubbles", "wait_ratio"),
+    Source("MFU, actor train", ("perf/actor_train_mfu",), shown.frac),
+)  # fmt: skip
+
+
+def index_tiles(tables: Mapping[str, pl.DataFrame]) -> tuple[list[Tile], list[str]]:
+    """The tiles that have values, in reading order, and for the others one sentence each why not."""
+    tiles: list[Tile | None] = []
+    missing = []
+    for source in (*LEARNING, *SYSTEM):
+        key, points = _points(source, tables)
+        tile = _tile(source, key, points)
+        tiles.append(tile)
+        if tile is None:
+            missing.append(f"{source.label.partition(',')[0]}: {source.absent}")
+    for label, tile in (
+        ("Data buffer", _buffer_tile(tables["data_buffer"])),
+        ("Eval", _eval_tile(tables["metrics"])),
+    ):
+        tiles.append(tile)
+        if tile is None:
+            missing.append(f"{label}: not logged")
+    return [tile for tile in tiles if tile], missing
+
+
+def _points(source: Source, tables: Mapping[str, pl.DataFrame]) -> tuple[str, pl.DataFrame]:
+    """The key that the points are found under on the metrics page, and x, y by step."""
+    if source.table:
+        rows = tables[source.table].filter(pl.col("step").is_not_null())
+        points = rows.select(pl.col("step").alias("x"), pl.col(source.column).alias("y"))
+        points = last_per_step(points)
+        if points.get_column("y").is_finite().any():
+            return source.keys[0], points
+    for key in source.keys:
+        points = last_per_step(metric_points(tables["metrics"], key, source.step_key))
+        if points.get_column("y").is_finite().any():
+            return key, points
+    return "", pl.DataFrame(schema={"x": pl.Int64, "y": pl.Float64})
+
+
+def _tile(source: Source, key: str, points: pl.DataFrame) -> Tile | None:
+    finite = points.filter(pl.col("y").is_finite())
+    if finite.is_empty():
+        return None
+    first, last = finite.row(0, named=True), finite.row(-1, named=True)
+    ends = points.get_column("x")
+    below = _range(finite, source.show)
+    if last["x"] != ends[-1]:
+        below += f" · step {last['x']}"
+    drawn = points.with_columns(
+        pl.Series("text", [source.show(y) for y in points["y"]], dtype=pl.String)
+    )
+    return Tile(
+        label=source.label,
+        value=source.show(last["y"]),
+        change=_change(last["y"] - first["y"], source.show) if finite.height > 1 else "",
+        below=below,
+        href=metric_href(key),
+        figure=render.figure(
+            f"tile {source.label}",
+            series.sparkline(drawn),
+            alt=f"{source.label}, steps {ends[0]} to {ends[-1]}: from {source.show(first['y'])} to {source.show(last['y'])}",
+        ),
+    )
+
+
+def _buffer_tile(buffer: pl.DataFrame) -> Tile | None:
+    if buffer.is_empty():
+        return None
+    ordered = buffer.sort("ts")
+    start = ordered.get_column("ts")[0]
+    drawn = ordered.select(
+        (pl.col("ts") - start).alias("x"), pl.col("length").cast(pl.Float64).alias("y")
+    )
+    texts = [
+        f"{shown.count(y)} at {shown.elapsed(x)}" for x, y in drawn.select("x", "y").iter_rows()
+    ]
+    first, last = drawn["y"][0], drawn["y"][-1]
+    return Tile(
+        label="Data buffer, samples",
+        value=shown.count(last),
+        change=_change(last - first, shown.count) if drawn.height > 1 else "",
+        below=_range(drawn, shown.count),
+        href="metrics.html?category=data_buffer",
+        figure=render.figure(
+            "tile data buffer",
+            series.sparkline(drawn.with_columns(pl.Series("text", texts))),
+            alt=f"Samples queued over time: from {shown.count(first)} to {shown.count(last)}",
+        ),
+    )
+
+
+def _eval_tile(metrics: pl.DataFrame) -> Tile | None:
+    """Mean reward on the first evaluation set that was logged."""
+    keys = (
+        metrics.filter(
+            (pl.col("step_key") == "eval/step")
+            & pl.col("key").str.contains(r"^eval/[^/]+$")
+            & (pl.col("key") != "eval/step")
+            & ~pl.col("key").str.contains(r"[-_](?:truncated|response_len|pass@)")
+            & pl.col("value").is_finite()
+        )
+        .get_column("key")
+        .unique(maintain_order=True)
+    )
+    if keys.is_empty():
+        return None
+    key = str(keys[0])
+    points = last_per_step(metric_points(metrics, key, "eval/step"))
+    finite = points.filter(pl.col("y").is_finite())
+    first, last = finite["y"][0], finite["y"][-1]
+    name = key.removeprefix("eval/")
+    texts = pl.Series("text", [shown.number(y) for y in finite["y"]])
+    return Tile(
+        label=f"Eval, {name}" + (f" (1 of {len(keys)} sets)" if len(keys) > 1 else ""),
+        value=shown.number(last),
+        change=_change(last - first, shown.number) if finite.height > 1 else "",
+        below=_eval_steps(finite["x"].to_list()),
+        href=metric_href(key),
+        figure=render.figure(
+            "tile eval",
+            series.sparkline(finite.with_columns(texts), style="points"),
+            alt=f"Mean reward in evaluation {name}: from {shown.number(first)} to {shown.number(last)}",
+        ),
+    )
+
+
+def metric_href(key: str) -> str:
+    """The metrics page, filtered to one key."""
+    return f"metrics.html?filter={quote(key, safe='/')}"
+
+
+def _eval_steps(steps: list[int]) -> str:
+    if len(steps) == 1:
+        return f"step {steps[0]}"
+    if len(steps) <= FEW_EVALS:
+        return f"steps {', '.join(map(str, steps))}"
+    return f"{len(steps)} evals, steps {steps[0]} – {steps[-1]}"
+
+
+def _range(finite: pl.DataFrame, show: Callable[[float | None], str]) -> str:
+    low, high = finite["y"].min(), finite["y"].max()
+    if low == high:
+        return (
+            f"constant, {shown.plural(finite.height, 'value')}" if finite.height > 1 else "one step"
+        )
+    return f"{show(low)} – {show(high)}"  # type: ignore[arg-type]  # polars' min is typed for every dtype
+
+
+def _change(difference: float, show: Callable[[float | None], str]) -> str:
+    return shown.points(difference) if show is shown.frac else shown.signed(difference, show)

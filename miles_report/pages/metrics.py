@@ -1,0 +1,264 @@
+"""The metrics page: every logged key, by category; pinned ones drawn, all of them in a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from miles_report.charts import render, series
+from miles_report.pages import format as shown
+from miles_report.pages.metric_summary import MetricSummary, metric_points, metric_summaries
+from miles_report.pages.metric_words import UNKNOWN, MetricWords, metric_words
+from miles_report.pages.page import Page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from miles_report.charts.render import Figure
+
+PINNED = 6
+"""Charts that are drawn without script, and first with it."""
+
+PREFERRED = (
+    "dump/reward_mean",
+    "rollout/raw_reward",
+    "train/train_rollout_logprob_abs_diff",
+    "dump/mean_abs_lp_diff",
+    "dump/response_length_mean",
+    "rollout/response_len/mean",
+    "perf/step_time",
+    "perf/wait_time_ratio",
+    "dump/zero_std_group_frac",
+    "dump/truncated_frac",
+    "dump/mean_entropy",
+    "train/grad_norm",
+    "train/loss",
+    "perf/actor_train_mfu",
+)
+"""What to pin where it was logged, most telling first; of a pair that says the same only one."""
+
+SAME = {
+    "rollout/raw_reward": "dump/reward_mean",
+    "dump/mean_abs_lp_diff": "train/train_rollout_logprob_abs_diff",
+    "rollout/response_len/mean": "dump/response_length_mean",
+}
+"""Keys that repeat another: not pinned beside it."""
+
+BUFFER = "data_buffer"
+"""Category of the queue between rollout and training; no logged key can be named so with a slash."""
+
+PLAIN_AXES = ("rollout/step", "train/step", "eval/step")
+"""Axes of every run; others belong to an adapter and get sections of their own."""
+
+_ORDER = ("rollout", "train", "dump", "perf", "eval")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table of all keys, ready to show."""
+
+    key: str
+    axis: str
+    text: str
+    last: str
+    low: str
+    high: str
+    n: str
+
+
+@dataclass(frozen=True)
+class Category:
+    """Keys with one prefix on one kind of axis.
+
+    Attributes:
+        name: prefix of the keys, with the adapter before it where the axis is one's own.
+        n: how many keys.
+        rows: one a key.
+    """
+
+    name: str
+    n: int
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """One chart that stands without script."""
+
+    key: str
+    value: str
+    unit: str
+    text: str
+    figure: Figure
+
+
+def metrics_page(metrics: pl.DataFrame, data_buffer: pl.DataFrame) -> Page:
+    """The value of metrics.html.
+
+    Args:
+        metrics: the `metrics` table: everything logged, and the aggregates of steps as `dump/*`.
+        data_buffer: the `data_buffer` table.
+    """
+    summaries = metric_summaries(metrics)
+    pins = default_pins(summaries)
+    pinned = [_pinned(metrics, summary) for summary in pins]
+    categories = _categories(summaries)
+    charts = [card.figure for card in pinned]
+    buffer = _buffer(data_buffer)
+    return Page(
+        path="metrics.html",
+        template="metrics.html",
+        title="Metrics",
+        subtitle=_subtitle(summaries),
+        section="metrics",
+        view="metrics",
+        values={
+            "pinned": pinned,
+            "categories": categories,
+            "buffer": buffer,
+            "has_keys": bool(summaries),
+        },
+        data={
+            "pins": [[summary.step_key, summary.key] for summary in pins],
+            "words": {
+                summary.key: [words.text, words.unit, words.form]
+                for summary in summaries
+                if (words := metric_words(summary.key)) is not UNKNOWN
+            },
+            "order": list(_ORDER),
+            "plain_axes": list(PLAIN_AXES),
+            "start": _start(metrics, data_buffer),
+        },
+        figures=tuple(charts + ([buffer["figure"]] if buffer else [])),
+    )
+
+
+def default_pins(summaries: list[MetricSummary]) -> list[MetricSummary]:
+    """What is shown first: known telling keys, then the first others that vary."""
+    by_key = {summary.key: summary for summary in reversed(summaries) if summary.n_finite}
+    chosen: dict[str, MetricSummary] = {}
+    for key in PREFERRED:
+        if key in by_key and SAME.get(key) not in chosen:
+            chosen[key] = by_key[key]
+    for key in sorted(by_key):
+        if len(chosen) >= PINNED:
+            break
+        if by_key[key].low != by_key[key].high and SAME.get(key) not in chosen:
+            chosen.setdefault(key, by_key[key])
+    return list(chosen.values())[:PINNED]
+
+
+def category_of(key: str, step_key: str) -> str:
+    """The section a key stands in: its prefix; behind the adapter where the axis is one's own."""
+    prefix = key.partition("/")[0] if "/" in key else "other"
+    if not step_key or step_key in PLAIN_AXES:
+        return prefix
+    return f"{step_key.removesuffix('/step')} · {prefix}"
+
+
+def _categories(summaries: list[MetricSummary]) -> list[Category]:
+    sections: dict[str, list[Row]] = {}
+    for summary in summaries:
+        sections.setdefault(category_of(summary.key, summary.step_key), []).append(_row(summary))
+    names = sorted(sections, key=_section_order)
+    return [Category(name, len(sections[name]), tuple(sections[name])) for name in names]
+
+
+def _section_order(name: str) -> tuple[int, str]:
+    return (_ORDER.index(name) if name in _ORDER else len(_ORDER) + (" · " in name), name)
+
+
+def _row(summary: MetricSummary) -> Row:
+    words = metric_words(summary.key)
+    show = _show(words)
+    last = summary.last_text if summary.last_text is not None else show(summary.last)
+    if summary.last is None and summary.last_text is None:
+        last = shown.NOT_FINITE
+    return Row(
+        key=summary.key,
+        axis=summary.step_key or "no step",
+        text=words.text + (f", {words.unit}" if words.unit else ""),
+        last=last,
+        low=show(summary.low),
+        high=show(summary.high),
+        n=shown.count(summary.n),
+    )
+
+
+def _pinned(metrics: pl.DataFrame, summary: MetricSummary) -> Pinned:
+    words = metric_words(summary.key)
+    show = _show(words)
+    points = metric_points(metrics, summary.key, summary.step_key)
+    texts = pl.Series("text", [show(y) for y in points["y"]], dtype=pl.String)
+    scaled = points.with_columns(pl.col("y") * (100 if words.form == "frac" else 1), texts)
+    value = show(summary.last) if summary.last is not None else shown.NOT_FINITE
+    span = (
+        f" from step {summary.first_step} to {summary.last_step}"
+        if summary.first_step is not None
+        else ""
+    )
+    unit = {"frac": "%", "seconds": "s"}.get(words.form, words.unit)
+    return Pinned(
+        key=summary.key,
+        value=value,
+        unit=words.unit,
+        text=words.text,
+        figure=render.figure(
+            f"metric {summary.step_key} {summary.key}",
+            series.metric_line(scaled),
+            alt=f"{summary.key}{span}; last {value}",
+            caption=f"axis in {unit}" if unit else "",
+        ),
+    )
+
+
+def _show(words: MetricWords) -> Callable[[Any], str]:
+    return lambda value: shown.value(value, words.form)
+
+
+def _buffer(data_buffer: pl.DataFrame) -> dict[str, Any] | None:
+    """The queue over time: chart, last, smallest and largest length."""
+    if data_buffer.is_empty():
+        return None
+    ordered = data_buffer.sort("ts")
+    lengths = ordered.get_column("length")
+    points = ordered.select(
+        ((pl.col("ts") - pl.col("ts").first()) / 60).alias("x"),
+        pl.col("length").cast(pl.Float64).alias("y"),
+        pl.lit(0).alias("attempt"),
+    )
+    texts = [f"{shown.count(y)} at {shown.elapsed(x * 60)}" for x, y, _ in points.iter_rows()]
+    chart = series.metric_line(
+        points.with_columns(pl.Series("text", texts)), word="minute", size=(920, 140)
+    )
+    return {
+        "last": shown.count(lengths[-1]),
+        "low": shown.count(lengths.min()),  # type: ignore[arg-type]  # polars types min for every dtype
+        "high": shown.count(lengths.max()),  # type: ignore[arg-type]
+        "n": shown.plural(len(lengths), "report"),
+        "figure": render.figure(
+            "data buffer",
+            chart,
+            alt=f"Samples queued between rollout and training; last {lengths[-1]}",
+        ),
+    }
+
+
+def _subtitle(summaries: list[MetricSummary]) -> str:
+    last = [
+        summary.last_step
+        for summary in summaries
+        if summary.step_key == "rollout/step" and summary.last_step is not None
+    ]
+    keys = shown.plural(len(summaries), "key")
+    steps = f", {shown.plural(max(last) + 1, 'step')}" if last else ""
+    return f"{keys}{steps}; logged as recorded, dump/* computed from the dumps"
+
+
+def _start(metrics: pl.DataFrame, data_buffer: pl.DataFrame) -> float | None:
+    """First time of both tables: zero of the time axis."""
+    times = [frame.get_column("ts").min() for frame in (metrics, data_buffer)]
+    known = [float(ts) for ts in times if isinstance(ts, (int, float))]
+    return min(known, default=None)

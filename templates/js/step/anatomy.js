@@ -86,11 +86,10 @@ function drawing(box, lives, { tooltip, open, status }) {
   const size = shown.length * height;
   const canvas = el('canvas', { class: 'step-lives', role: 'img', 'aria-label': `Lifecycles of ${plural(shown.length, 'request')}, by start`, tabindex: 0 });
   const axis = svg('svg', { class: 'marks', height: AXIS });
-  const total = (/** @type {'queued' | 'generating' | 'tool'} */ key) => lives.reduce((sum, life) => sum + life[key], 0);
   fill(box,
     el('div', { class: 'step-table-head' },
       el('h3', null, plural(lives.length, 'request')),
-      el('p', { class: 'note' }, `over ${seconds(end - start)}; per request on average ${seconds(total('queued') / lives.length)} queued, ${seconds(total('generating') / lives.length)} generating, ${seconds(total('tool') / lives.length)} waiting on tools`),
+      el('p', { class: 'note' }, `by start, over ${seconds(end - start)}; hover tells, a click opens the sample`),
       el('span', { class: 'spring' }),
       el('p', { class: 'caption step-legend' }, key('queue', 'queued'), key('gen', 'generating'), key('tool', 'waiting on a tool'))),
     el('div', { class: 'step-lives-box' }, canvas, axis),
@@ -132,7 +131,10 @@ function drawing(box, lives, { tooltip, open, status }) {
       paint('--l-tool', of('tool'), top + height * 0.25, Math.max(1, height * 0.5 - gap / 2));
     });
     axis.setAttribute('width', String(width));
-    fill(axis, xAxis(x, 0.5, { count: 8, last: null }));
+    fill(axis, xAxis(x, 0.5, { count: Math.max(2, Math.min(8, Math.floor(width / 110))) }));
+    const first = axis.querySelector('text');
+    first?.setAttribute('text-anchor', 'start');
+    first?.setAttribute('x', '0');
   };
 }
 

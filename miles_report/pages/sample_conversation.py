@@ -18,6 +18,8 @@ _SHOWN_KEYS = frozenset(
 )
 _THINKING = re.compile(r"<think>(.*?)(?:</think>|\Z)", re.DOTALL)
 _IMAGE = re.compile(r"data:image/(?:png|jpeg|gif|webp|bmp);base64,[A-Za-z0-9+/=\s]+", re.IGNORECASE)
+_SIGNATURE = re.compile(r"[^,]+,(?:iVBORw0KGgo|/9j/|R0lGOD|UklGR|Qk)")
+"""How files of these kinds begin, in base64."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Block:
     Attributes:
         kind: text, thinking, call (of a tool), image, or other (shown as JSON).
         text: what to show; for an image its data: URI, "" when it was not recorded.
-        name: tool, or key of the message; "" without one.
+        name: tool, key of the message, or why an image is absent; "" without one.
         id: of a tool call; "" without one.
     """
 
@@ -109,19 +111,26 @@ def _part(part: Any, *, split: bool) -> list[Block]:
     if isinstance(part.get("text"), str) and kind in {"text", None}:
         return _contents(part["text"], split=split)
     if isinstance(kind, str) and kind.startswith("image"):
-        return [Block("image", _image_source(part), kind)]
+        return [_image(_image_source(part))]
     return [Block("other", _pretty(part), kind if isinstance(kind, str) else "part")]
 
 
-def _image_source(part: dict[str, Any]) -> str:
+def _image(source: Any) -> Block:
+    if not isinstance(source, str) or not _IMAGE.fullmatch(source):
+        return Block("image", "", "not recorded")
+    return (
+        Block("image", source) if _SIGNATURE.match(source) else Block("image", "", "not readable")
+    )
+
+
+def _image_source(part: dict[str, Any]) -> Any:
     source = part.get("image_url")
     if isinstance(source, dict):
         source = source.get("url")
     for candidate in (source, part.get("image"), part.get("url")):
         if candidate is not None:
-            inside = isinstance(candidate, str) and _IMAGE.fullmatch(candidate)
-            return candidate if inside else ""
-    return ""
+            return candidate
+    return None
 
 
 def _thinking_in(text: str) -> list[Block]:

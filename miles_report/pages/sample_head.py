@@ -63,19 +63,30 @@ def finite_or_word(value: Any) -> float | None:
 def _reward(sample: Mapping[str, Any]) -> Fact:
     value = finite_or_word(sample["reward_value"])
     parts = {
-        name.removeprefix(COMPONENT): finite_or_word(part)
+        name.removeprefix(COMPONENT): part
         for name, part in sample.items()
         if name.startswith(COMPONENT) and part is not None
     }
-    shown = [f"{name} {number(part)}" for name, part in parts.items()]
+    shown = [f"{name} {_component(part)}" for name, part in parts.items()]
     if value is None and not parts:
         return Fact("reward", DASH, "no reward was given")
     if not parts:
         return Fact("reward", number(value))
-    total = math.fsum(part for part in parts.values() if part is not None)
-    if value is not None and math.isclose(total, value, rel_tol=SUM_TOLERANCE):
+    numbers = [float(part) for part in parts.values() if _is_number(part)]
+    whole = len(numbers) == len(parts) and value is not None
+    if whole and math.isclose(math.fsum(numbers), value or 0.0, rel_tol=SUM_TOLERANCE):
         return Fact("reward", f"{number(value)} = {' + '.join(shown)}")
     return Fact("reward", f"{number(value)} ({', '.join(shown)})")
+
+
+def _is_number(part: Any) -> bool:
+    return isinstance(part, int | float) or part in {"NaN", "Infinity", "-Infinity"}
+
+
+def _component(part: Any) -> str:
+    if isinstance(part, bool):
+        return "yes" if part else "no"
+    return number(float(part)) if _is_number(part) else str(part)
 
 
 def _advantage(sample: Mapping[str, Any]) -> Fact | None:

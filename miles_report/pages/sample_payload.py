@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from miles_report.run import RunFacts
-    from miles_report.step_tables import StepTables
 
 VERSION = 1
 NOT_CARRIED = frozenset(
@@ -41,8 +40,40 @@ ARGS_SHOWN = ("eps_clip", "eps_clip_high", "reward_key", "eval_reward_key", "use
 """Arguments of the run that a sample page needs; the others stay on the index."""
 
 
+class SampleSource(Protocol):
+    """The tables that a payload is made from, of one step."""
+
+    @property
+    def step(self) -> int:
+        """Its number."""
+
+    @property
+    def samples(self) -> pl.DataFrame:
+        """Of the whole step."""
+
+    @property
+    def groups(self) -> pl.DataFrame:
+        """Of the whole step."""
+
+    @property
+    def tokens(self) -> pl.DataFrame:
+        """At least of the sample; rows of one sample together and ascending, rounded as in slices."""
+
+    @property
+    def token_texts(self) -> pl.DataFrame:
+        """At least the ids of the sample."""
+
+    @property
+    def conversations(self) -> pl.DataFrame:
+        """At least of the sample."""
+
+    @property
+    def texts(self) -> pl.DataFrame:
+        """At least of the sample."""
+
+
 def payload(
-    step: StepTables,
+    step: SampleSource,
     row: int,
     facts: RunFacts,
     *,
@@ -51,8 +82,7 @@ def payload(
     """What a sample's own page holds: tables narrowed to one row, tokens as column arrays.
 
     Args:
-        step: the tables of the sample's step; `tokens` may already be rounded as in the slices, and
-            keeps the rows of one sample together and ascending.
+        step: the tables of the sample's step.
         row: position of the sample in the rollout file.
         facts: of the run.
         trajectories: spans of the step's samples; None when no collector ran.

@@ -4,7 +4,6 @@
  */
 
 const REPLACEMENT = '\ufffd';
-const MAX_BYTES_A_TOKEN = 4;
 const LOOK_AHEAD = 64; // characters searched for the next token after one that the text leaves out
 
 /**
@@ -56,18 +55,52 @@ export function recoverBytes(textOf, start, end, recorded) {
     }
     let stop = index + 1;
     while (stop < end && isPartial(textOf(stop))) stop += 1;
-    const next = nextKnown(textOf, stop, end);
-    const limit = cursor + (stop - index) * MAX_BYTES_A_TOKEN;
-    const after = next === '' ? recorded.length : recorded.indexOf(next, cursor);
-    if (certain && after >= cursor && after <= limit) {
-      note(found, index, stop, recorded.slice(cursor, after));
-      cursor = after;
+    const spelled = certain ? spell(recorded, cursor, stop - index) : null;
+    if (spelled && fits(recorded, spelled.after, nextKnown(textOf, stop, end))) {
+      spelled.bytes.forEach((one, offset) => found.set(index + offset, one));
+      cursor = spelled.after;
     } else {
       certain = false;
     }
     index = stop;
   }
   return found;
+}
+
+/**
+ * @param {string} recorded
+ * @param {number} cursor
+ * @param {number} count
+ * @returns {{bytes: {byte: number, character: string}[], after: number}|null} whole characters
+ *   beyond ASCII that take just so many bytes
+ */
+function spell(recorded, cursor, count) {
+  const encoder = new TextEncoder();
+  /** @type {{byte: number, character: string}[]} */
+  const bytes = [];
+  let after = cursor;
+  while (bytes.length < count) {
+    const code = recorded.codePointAt(after);
+    if (code === undefined || code < 0x80) return null;
+    const character = String.fromCodePoint(code);
+    for (const byte of encoder.encode(character)) bytes.push({ byte, character });
+    after += character.length;
+  }
+  return bytes.length === count ? { bytes, after } : null;
+}
+
+/**
+ * Whether what follows a run agrees: the next token's text, or the end of a message where that
+ * token is a word of the template.
+ * @param {string} recorded
+ * @param {number} after
+ * @param {string} next
+ * @returns {boolean}
+ */
+function fits(recorded, after, next) {
+  if (after === recorded.length || recorded.startsWith(next, after)) return true;
+  const found = recorded.indexOf(next, after);
+  return recorded[after] === '\n' && (found < 0 || found - after > LOOK_AHEAD);
 }
 
 /**
@@ -82,19 +115,4 @@ function nextKnown(textOf, from, end) {
     if (text) return text;
   }
   return '';
-}
-
-/**
- * @param {Map<number, {byte: number, character: string}>} found
- * @param {number} start
- * @param {number} stop
- * @param {string} characters
- */
-function note(found, start, stop, characters) {
-  const encoder = new TextEncoder();
-  const spelled = [...characters].flatMap((character) =>
-    [...encoder.encode(character)].map((byte) => ({ byte, character })),
-  );
-  if (spelled.length !== stop - start) return;
-  spelled.forEach((one, offset) => found.set(start + offset, one));
 }

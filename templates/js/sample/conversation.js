@@ -267,8 +267,10 @@ function callNode(block) {
  * @returns {HTMLElement}
  */
 function imageNode(block) {
-  if (block.text === '') return el('p', { class: 'muted' }, 'image, not recorded');
-  return el('img', { src: block.text, alt: 'image of the message', class: 'message-image' });
+  if (block.text === '') return el('p', { class: 'muted' }, `image, ${block.name}`);
+  const image = el('img', { src: block.text, alt: 'image of the message', class: 'message-image' });
+  image.addEventListener('error', () => image.replaceWith(el('p', { class: 'muted' }, 'image, not readable')));
+  return image;
 }
 
 /**
@@ -280,7 +282,7 @@ function closing(data) {
   const mean = groupRow?.reward_mean ?? null;
   return el(
     'p',
-    { class: 'closing' },
+    { class: 'sample-closing' },
     `${sample.status === null ? '' : `Ended ${sample.status}. `}Reward `,
     el('b', null, rewardFact(sample).value),
     sample.adv_mean === null ? '' : `; advantage ${number(sample.adv_mean)}`,

@@ -1,7 +1,7 @@
 /** What the sample is: crumbs, heading, neighbours and one line of figures; as `pages/sample_head.py` writes it. */
 
 import { el } from '../dom.js';
-import { DASH, count, frac, logprob, number, plural, signed } from '../format.js';
+import { DASH, count, frac, logprob, number, plural, signed, value as shownValue } from '../format.js';
 
 /** @typedef {import('../types').Context} Context */
 /** @typedef {import('./tokens.js').Tokens} Tokens */
@@ -27,13 +27,13 @@ export function rewardFact(sample) {
   const value = sample.reward_value;
   const parts = Object.keys(sample)
     .filter((name) => name.startsWith(COMPONENT) && sample[name] !== null)
-    .map((name) => ({ name: name.slice(COMPONENT.length), value: Number(sample[name]) }));
-  const words = parts.map((part) => `${part.name} ${number(part.value)}`);
+    .map((name) => ({ name: name.slice(COMPONENT.length), value: sample[name] }));
+  const words = parts.map((part) => `${part.name} ${typeof part.value === 'number' ? number(part.value) : shownValue(part.value)}`);
   if (value === null && parts.length === 0) {
     return { label: 'reward', value: DASH, title: 'no reward was given' };
   }
   if (parts.length === 0) return { label: 'reward', value: number(value) };
-  const total = parts.reduce((sum, part) => sum + part.value, 0);
+  const total = parts.reduce((sum, part) => (typeof part.value === 'string' ? NaN : sum + Number(part.value)), 0);
   const close =
     value !== null &&
     Math.abs(total - value) <= SUM_TOLERANCE * Math.max(Math.abs(total), Math.abs(value));

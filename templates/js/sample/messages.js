@@ -8,7 +8,7 @@
  * @typedef {object} Block
  * @property {'text'|'thinking'|'call'|'image'|'other'} kind
  * @property {string} text
- * @property {string} name tool or key; '' without one
+ * @property {string} name tool or key, why an image is absent; '' without one
  * @property {string} id tool call id; ''
  */
 /**
@@ -23,6 +23,7 @@
 const SHOWN_KEYS = new Set(['role', 'name', 'content', 'reasoning_content', 'tool_calls', 'tool_call_id']);
 const THINKING = /<think>([\s\S]*?)(?:<\/think>|$)/;
 const IMAGE = /^data:image\/(?:png|jpeg|gif|webp|bmp);base64,[A-Za-z0-9+/=\s]+$/i;
+const SIGNATURE = /^[^,]+,(?:iVBORw0KGgo|\/9j\/|R0lGOD|UklGR|Qk)/; // how files of these kinds begin, in base64
 
 /**
  * @param {any} messages a list of messages, or whatever was recorded in its place
@@ -91,8 +92,8 @@ function partOf(part, split) {
   }
   if (typeof part.type === 'string' && part.type.startsWith('image')) {
     const source = part.image_url?.url ?? part.image_url ?? part.image ?? part.url;
-    const inside = typeof source === 'string' && IMAGE.test(source);
-    return [block('image', inside ? source : '', part.type)];
+    if (typeof source !== 'string' || !IMAGE.test(source)) return [block('image', '', 'not recorded')];
+    return [SIGNATURE.test(source) ? block('image', source) : block('image', '', 'not readable')];
   }
   return [block('other', pretty(part), typeof part.type === 'string' ? part.type : 'part')];
 }

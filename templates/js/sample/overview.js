@@ -20,10 +20,11 @@ import { extent } from './scale.js';
  * @property {() => void} dispose
  */
 
-const LEFT = 36;
+const LEAST_LEFT = 36;
 const PLOT = 96;
 const TOP = 20;
 const HATCH = 6;
+const TICKS = 4;
 
 /**
  * @param {HTMLElement} host
@@ -42,9 +43,10 @@ export function createOverview(host, tokens, scrollTo) {
   /** @type {Series|null} */
   let series = null;
   let seen = { first: 0, last: 0 };
+  let left = LEAST_LEFT;
   let caption = '';
 
-  const width = () => Math.max(60, host.clientWidth - LEFT);
+  const width = () => Math.max(60, host.clientWidth - left);
   /** @param {number} index */
   const xOf = (index) => (index / Math.max(1, tokens.length)) * width();
 
@@ -58,6 +60,8 @@ export function createOverview(host, tokens, scrollTo) {
     const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
     pen.scale(ratio, ratio);
     const colours = coloursOf(host);
+    pen.font = `12px ${colours.font}`;
+    left = series ? leftOf(pen, series) : LEAST_LEFT;
     drawSegments(pen, colours);
     if (series) drawSeries(pen, series, colours);
     fill(names, segmentNames());
@@ -73,7 +77,7 @@ export function createOverview(host, tokens, scrollTo) {
   function drawSegments(pen, colours) {
     const hatch = hatchOf(pen, colours.line);
     for (const segment of tokens.segments) {
-      const x = LEFT + xOf(segment.start);
+      const x = left + xOf(segment.start);
       const wide = xOf(segment.end) - xOf(segment.start);
       pen.fillStyle = segment.kind === 'prompt' ? colours.wash : hatch;
       if (segment.kind !== 'turn' && segment.kind !== 'response') pen.fillRect(x, TOP, wide, PLOT);
@@ -89,19 +93,17 @@ export function createOverview(host, tokens, scrollTo) {
    * @param {Record<string, string>} colours
    */
   function drawSeries(pen, shown, colours) {
-    const range = extent(shown);
-    const low = Math.min(0, range.low);
-    const high = Math.max(0, range.high);
-    const room = (high - low || 1) * 0.08;
-    const y = linearScale([low - (low < 0 ? room : 0), high + (high > 0 || low === high ? room : 0)], [TOP + PLOT, TOP]);
+    const domain = domainOf(shown);
+    const y = linearScale(domain, [TOP + PLOT, TOP]);
+    const twoSided = domain[0] < 0 && domain[1] > 0;
     pen.font = `12px ${colours.font}`;
     pen.textAlign = 'right';
     pen.textBaseline = 'middle';
-    for (const tick of ticks(/** @type {[number, number]} */ (y.domain), 4)) {
+    for (const tick of ticks(domain, TICKS)) {
       pen.fillStyle = tick === 0 ? colours.axis : colours.grid;
-      pen.fillRect(LEFT, Math.round(y(tick)), width(), 1);
+      pen.fillRect(left, Math.round(y(tick)), width(), 1);
       pen.fillStyle = colours.muted;
-      pen.fillText(tickText(tick), LEFT - 6, Math.min(TOP + PLOT - 6, Math.max(TOP + 6, y(tick))));
+      pen.fillText(tickText(tick, twoSided), left - 6, Math.min(TOP + PLOT - 6, Math.max(TOP + 6, y(tick))));
     }
     const columns = Math.max(1, Math.min(Math.floor(width()), tokens.length));
     const step = width() / columns;
@@ -109,9 +111,9 @@ export function createOverview(host, tokens, scrollTo) {
     const { low: lows, high: highs, strange } = envelope(shown, columns);
     const zero = y(0);
     for (let column = 0; column < columns; column += 1) {
-      const x = LEFT + column * step;
-      if (highs[column] > 0) bar(pen, colours.above, x, y(highs[column]), zero, thick);
-      if (lows[column] < 0) bar(pen, low < 0 && high > 0 ? colours.below : colours.one, x, zero, y(lows[column]), thick);
+      const x = left + column * step;
+      if (highs[column] > 0) bar(pen, twoSided ? colours.above : colours.below, x, y(highs[column]), zero, thick);
+      if (lows[column] < 0) bar(pen, colours.below, x, zero, y(lows[column]), thick);
       if (!strange[column]) continue;
       pen.fillStyle = colours.critical;
       pen.fillRect(x - 1, TOP, Math.max(3, thick), 5);
@@ -122,7 +124,7 @@ export function createOverview(host, tokens, scrollTo) {
   /**
    * @param {CanvasRenderingContext2D} pen
    * @param {Series} shown
-   * @param {(value: number) => number} y
+   * @param {import('../types').Scale} y
    * @param {Record<string, string>} colours
    */
   function labelTop(pen, shown, y, colours) {
@@ -132,8 +134,8 @@ export function createOverview(host, tokens, scrollTo) {
       if (best < 0 || Math.abs(shown.values[i]) > Math.abs(shown.values[best])) best = i;
     }
     if (best < 0 || shown.values[best] === 0) return;
-    const text = signedText(shown.values[best]);
-    const x = LEFT + xOf(best);
+    const text = valueText(shown.values[best], y.domain[0] < 0);
+    const x = left + xOf(best);
     const right = x < host.clientWidth - 64;
     pen.font = `600 12px ${colours.font}`;
     pen.textAlign = right ? 'left' : 'right';
@@ -162,7 +164,7 @@ export function createOverview(host, tokens, scrollTo) {
       labels.push(
         el(
           'span',
-          { class: segment.kind, style: { left: `${LEFT + x + 4}px` } },
+          { class: segment.kind, style: { left: `${left + x + 4}px` } },
           segment.kind === 'turn' ? el('b', null, label) : label,
           fits === label ? null : version,
         ),
@@ -178,13 +180,13 @@ export function createOverview(host, tokens, scrollTo) {
     return ticks([0, tokens.length], wanted)
       .filter((tick) => Number.isInteger(tick) && tick < tokens.length)
       .map((tick) =>
-        el('span', { class: tick === 0 ? 'first' : null, style: { left: `${LEFT + xOf(tick)}px` } }, tick === 0 ? 'position 0' : count(tick)),
+        el('span', { class: tick === 0 ? 'first' : null, style: { left: `${left + xOf(tick)}px` } }, tick === 0 ? 'position 0' : count(tick)),
       );
   }
 
   function drawBrush() {
-    const from = LEFT + xOf(seen.first);
-    const to = LEFT + xOf(seen.last + 1);
+    const from = left + xOf(seen.first);
+    const to = left + xOf(seen.last + 1);
     brush.style.left = `${from}px`;
     brush.style.width = `${Math.max(8, to - from)}px`;
     brush.hidden = tokens.length === 0;
@@ -196,7 +198,7 @@ export function createOverview(host, tokens, scrollTo) {
     event.preventDefault();
     const box = host.getBoundingClientRect();
     /** @param {number} x */
-    const at = (x) => ((x - box.left - LEFT) / width()) * tokens.length;
+    const at = (x) => ((x - box.left - left) / width()) * tokens.length;
     const shown = seen.last - seen.first;
     const grabbed = at(event.clientX);
     const inside = grabbed >= seen.first && grabbed <= seen.last + 1;
@@ -231,13 +233,35 @@ export function createOverview(host, tokens, scrollTo) {
     },
     select(index) {
       cursor.hidden = index === null;
-      if (index !== null) cursor.style.left = `${LEFT + xOf(index + 0.5)}px`;
+      if (index !== null) cursor.style.left = `${left + xOf(index + 0.5)}px`;
     },
     dispose() {
       observer.disconnect();
       off.forEach((stop) => stop());
     },
   };
+}
+
+/**
+ * @param {Series} series
+ * @returns {[number, number]} with zero and some room beyond the values
+ */
+function domainOf(series) {
+  const range = extent(series);
+  const low = Math.min(0, range.low);
+  const high = Math.max(0, range.high);
+  const room = (high - low || 1) * 0.08;
+  return [low < 0 ? low - room : 0, high > 0 || low === high ? high + room : 0];
+}
+
+/**
+ * @param {CanvasRenderingContext2D} pen with the font of the axis
+ * @param {Series} series
+ * @returns {number} width that its tick labels need
+ */
+function leftOf(pen, series) {
+  const widths = ticks(domainOf(series), TICKS).map((tick) => pen.measureText(tickText(tick, true)).width);
+  return Math.max(LEAST_LEFT, Math.ceil(Math.max(...widths)) + 10);
 }
 
 /**
@@ -255,19 +279,22 @@ function bar(pen, colour, x, top, bottom, thick) {
 
 /**
  * @param {number} value
+ * @param {boolean} plus whether values above zero carry their sign
  * @returns {string}
  */
-function tickText(value) {
-  const digits = Number.isInteger(value) ? 0 : Math.min(4, Math.max(1, 1 - Math.floor(Math.log10(Math.abs(value)))));
-  return signed(value, (one) => fixed(one, digits));
+function tickText(value, plus) {
+  const digits = Number.isInteger(value) ? 0 : Math.min(4, Math.max(1, -Math.floor(Math.log10(Math.abs(value)) + 1e-9)));
+  return plus ? signed(value, (one) => fixed(one, digits)) : fixed(value, digits);
 }
 
 /**
  * @param {number} value
+ * @param {boolean} plus
  * @returns {string}
  */
-function signedText(value) {
-  return signed(value, (one) => fixed(one, Math.abs(Number(one)) >= 1 ? 2 : 4));
+function valueText(value, plus) {
+  const digits = Math.abs(value) >= 1 ? 2 : 4;
+  return plus ? signed(value, (one) => fixed(one, digits)) : fixed(value, digits);
 }
 
 /**
@@ -308,7 +335,6 @@ function coloursOf(host) {
     critical: read('--critical'),
     above: read('--c-vermilion'),
     below: read('--c-blue'),
-    one: read('--c-blue'),
     font: style.fontFamily,
   };
 }

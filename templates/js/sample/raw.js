@@ -74,7 +74,7 @@ function columnsPart(sample) {
       'tr',
       { title: column?.doc ?? 'A component of the reward.' },
       el('th', { scope: 'row', class: 'mono' }, name),
-      el('td', { class: absent ? 'null' : null, title: absent ? column?.null || 'not recorded' : null }, absent ? DASH : shown(value, column?.form ?? 'number'), !absent && column?.unit ? el('small', null, ` ${column.unit}`) : null),
+      el('td', { class: absent ? 'null' : null, title: absent ? column?.null || 'not recorded' : null }, absent ? DASH : shown(value, column?.form ?? 'number'), !absent && column?.unit && column.form !== 'seconds' ? el('small', null, ` ${column.unit}`) : null),
     );
   });
   return el('section', { class: 'side-part raw-columns' }, el('h3', null, 'All columns'), el('table', { class: 'data compact' }, el('tbody', null, rows)));

@@ -9,10 +9,11 @@ const SAMPLE = '0'.repeat(64);
  * @param {HTMLElement} scroller strip whose styles count
  */
 export function createRuler(scroller) {
-  const text = el('span', { class: 't ruler', 'aria-hidden': 'true' }, SAMPLE);
+  const text = el('span', { class: 't ruler' }, SAMPLE);
+  const box = el('div', { class: 'ruler-box', 'aria-hidden': 'true' }, text);
   const body = el('div', { class: 'segment-body ruler-body' });
-  const block = el('div', { class: 'segment ruler-segment', 'aria-hidden': 'true' }, body);
-  scroller.append(text, block);
+  const block = el('div', { class: 'segment ruler-segment', 'aria-hidden': 'true' }, el('div', { class: 'gutter' }), body);
+  scroller.append(box, block);
   const context = /** @type {CanvasRenderingContext2D} */ (
     document.createElement('canvas').getContext('2d')
   );
@@ -40,7 +41,7 @@ export function createRuler(scroller) {
       return true;
     },
     dispose() {
-      text.remove();
+      box.remove();
       block.remove();
     },
   };

@@ -3,6 +3,8 @@
  * The mix itself is CSS (`color-mix` in oklab between paper and the ends), so it follows the theme.
  */
 
+import { number } from '../format.js';
+
 /** @typedef {import('./payload.js').Series} Series */
 /**
  * @typedef {object} Scale
@@ -30,10 +32,10 @@ export function scaleOf(series, format) {
   if (DIFFERENCES.has(series.name)) return differenceScale(series, format);
   const { low, high } = extent(series);
   if (series.name.endsWith('log_probs')) {
-    return sequential(series.name, -LOG_PROB_NATS, format(-LOG_PROB_NATS), '0');
+    return sequential(series.name, -LOG_PROB_NATS, '0', number(-LOG_PROB_NATS));
   }
   if (series.name.endsWith('entropy')) {
-    return sequential(series.name, ENTROPY_NATS, '0', format(ENTROPY_NATS));
+    return sequential(series.name, ENTROPY_NATS, '0', number(ENTROPY_NATS));
   }
   const end = Math.max(Math.abs(low), Math.abs(high)) || 1;
   if (low < 0 || series.name === 'advantages' || series.name === 'returns') {

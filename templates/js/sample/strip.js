@@ -304,6 +304,7 @@ export function createStrip(host, tokens, margin, handlers) {
   const off = [
     on(scroller, 'scroll', frame, { passive: true }),
     on(window, 'scroll', () => narrow && frame(), { passive: true }),
+    on(window, 'resize', frame),
     on(scroller, 'pointermove', (event) => handlers.hover(tokenUnder(event))),
     on(scroller, 'pointerleave', () => handlers.hover(null)),
     on(scroller, 'click', (event) => {

@@ -33,8 +33,7 @@ export function createTokens(data) {
   const text = (index) => data.texts.get(data.ids[index]) ?? null;
   const { prompt, response } = data.recorded;
   const bytes = recoverBytes(text, data.offset, data.ids.length, response);
-  const before = typeof prompt === 'string' ? prompt : null;
-  recoverBytes(text, 0, data.offset, before).forEach((one, index) => bytes.set(index, one));
+  recoverBytes(text, 0, data.offset, promptText(prompt)).forEach((one, index) => bytes.set(index, one));
 
   /** @param {number} index */
   function shown(index) {
@@ -66,6 +65,16 @@ export function createTokens(data) {
     shown,
     note,
   };
+}
+
+/**
+ * @param {any} prompt text, or messages whose contents stand in the prompt between template words
+ * @returns {string|null}
+ */
+function promptText(prompt) {
+  if (!Array.isArray(prompt)) return typeof prompt === 'string' ? prompt : null;
+  const contents = prompt.map((message) => message?.content);
+  return contents.filter((content) => typeof content === 'string').join('\n');
 }
 
 /**

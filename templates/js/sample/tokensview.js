@@ -96,12 +96,11 @@ export function mountTokens(host, tokens, context) {
       { class: 'toolbar tokens-toolbar' },
       select.node,
       legend,
-      el('span', { class: 'muted' }, 'Jump to'),
-      buttons,
       el('span', { class: 'spring' }),
       el('label', { class: 'field find' }, finder, found, el('kbd', null, 'f')),
       idsButton,
     ),
+    el('div', { class: 'toolbar tokens-toolbar jumps' }, el('span', { class: 'muted' }, 'Jump to'), buttons),
     caption,
     overviewHost,
     el('div', { class: 'tokens-grid' }, el('div', { class: 'strip-column' }, stripHead(margin), stripHost), panel.node),
@@ -300,7 +299,7 @@ function stripHead(margin) {
  */
 function legendOf(tokens, scale) {
   const ramp = el('i', { class: scale.diverging ? 'ramp diverging' : 'ramp', 'aria-hidden': 'true' });
-  const parts = [el('span', { class: 'muted' }, scale.low), ramp, el('span', { class: 'muted' }, scale.high)];
+  const parts = [el('span', { class: 'legend-ramp' }, el('span', { class: 'muted' }, scale.low), ramp, el('span', { class: 'muted' }, scale.high))];
   if (tokens.clip && tokens.data.series.has('imp_ratio')) {
     parts.push(
       el('span', { class: 'legend-clip', title: 'trained tokens whose ratio is outside' }, el('u', null, 'out of clip'), ` ${outsideWords(tokens)}`),

@@ -18,8 +18,6 @@ from miles_report.sources.torch_placeholder import Name, Placeholder
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-Maker = "Callable[[tuple[Any, ...]], Any]"
-
 _LATIN_1: Final = ("latin1", "latin-1", "iso-8859-1", "bytes")
 _SLOT_BYTES = 64  # an upper bound of what one element of a set or dictionary takes
 _KEY_DEPTH = 3  # tuples in tuples in a tuple used as a key

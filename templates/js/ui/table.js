@@ -58,7 +58,7 @@ export function createTable({ label, state, height, onSort, onOpen, onPin, onHov
       const column = state.columns[i];
       const width = Math.max(widths.get(column.name) ?? 0, cell.offsetWidth);
       widths.set(column.name, width);
-      cell.style.minWidth = `${width}px`;
+      cell.style.width = `${width}px`;
     });
   };
   const drawHead = () => {
@@ -66,7 +66,9 @@ export function createTable({ label, state, height, onSort, onOpen, onPin, onHov
       scope: 'col', class: column.numeric ? 'num' : null, title: column.title,
       'aria-sort': state.sort?.name === column.name ? (state.sort.descending ? 'descending' : 'ascending') : null,
     }, column.sortable === false || !onSort ? column.label : el('button', { type: 'button', onClick: () => onSort(column.name) }, column.label)));
+    const focused = [...head.querySelectorAll('th')].findIndex(cell => cell.contains(document.activeElement));
     fill(head, el('tr', null, cells));
+    cells[focused]?.querySelector('button')?.focus({ preventScroll: true });
   };
   const drawBody = (/** @type {boolean} */ force) => {
     const range = inView(node, table, state.length, height);
@@ -78,7 +80,7 @@ export function createTable({ label, state, height, onSort, onOpen, onPin, onHov
     for (let row = range.first; row < range.last; row++) body.append(drawRow(row));
     body.append(spacer(state.length - range.last, state.columns.length));
     if (focused) rowNode(current)?.focus({ preventScroll: true });
-    if (height && state.length) settle();
+    if (height && state.length && node.isConnected) settle();
   };
   const drawRow = (/** @type {number} */ row) => el('tr', {
     tabindex: row === current ? 0 : -1, 'aria-rowindex': row + 2, data: { row }, class: state.selected?.(row) ? 'selected' : null,
@@ -101,6 +103,7 @@ export function createTable({ label, state, height, onSort, onOpen, onPin, onHov
     return found ? Number(/** @type {HTMLElement} */ (found).dataset.row) : null;
   };
 
+  let wide = 0;
   let waiting = 0;
   const scrolled = () => {
     cancelAnimationFrame(waiting);
@@ -139,7 +142,15 @@ export function createTable({ label, state, height, onSort, onOpen, onPin, onHov
   };
   drawHead();
   update({});
-  const watcher = new ResizeObserver(scrolled);
+  const watcher = new ResizeObserver(() => {
+    if (node.clientWidth !== wide) {
+      wide = node.clientWidth;
+      widths.clear();
+      drawHead();
+      drawn = { first: -1, last: -1 };
+    }
+    scrolled();
+  });
   watcher.observe(node);
   return {
     node,

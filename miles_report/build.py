@@ -1,40 +1,29 @@
-"""The pipeline: a dump becomes a site, and only what changed is made again.
+"""Builds a site, or brings it up to date: decides whether there is anything to do, and lets one build at a time do it.
 
-Read `build` first: open, plan, steps, run-wide tables, pages, publish. Everything is gathered before the first page of the old
-site is replaced.
+What there is to do is told by `pipeline`. When nothing changed it is not even imported: no dump file is opened, no chart
+library loaded.
 """
 
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from miles_report import __version__
 from miles_report.run import Run, open_run
-from miles_report.site.assets import asset_paths, vega_version
 from miles_report.site.fingerprints import Fingerprints
-from miles_report.site.html import Shell
+from miles_report.site.generation import Generation, GenerationStore
 from miles_report.site.lock import build_lock
-from miles_report.site.page_output import PageMaker
-from miles_report.site.parts import Parts, write_parts
 from miles_report.site.places import check_places
-from miles_report.site.plan import OwnPages, choose_samples, plan_steps, select_steps
-from miles_report.site.publish import Publisher
-from miles_report.site.run_output import rail, run_pages, start_text
-from miles_report.site.state import Generation, SiteState, has_file
-from miles_report.site.writer import DirectoryWriter
+from miles_report.site.selection import OwnPages, select_steps
 from miles_report.sources.meta import DEFAULT_RUN_NAME
-from miles_report.workers import SampleWorkshop, StepWorkshop, default_jobs, perform
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from miles_report.run import RunFacts
-    from miles_report.site.records import StepRecord
 
 Progress = Callable[[str, int, int], None]
 """Told (stage, done, total) as the build goes on."""
@@ -108,77 +97,21 @@ def build(
         NotFoundError: none of the chosen steps is there.
         BuildError: the site cannot be written, or is being written by another build; the old one is intact.
     """
-    begun, options, tell = time.monotonic(), options or BuildOptions(), progress or _silent
+    begun, options = time.monotonic(), options or BuildOptions()
     check_places(dump, site)
     now = clock()
     files = select_steps(open_run(dump, clock=lambda: now).files, options.steps)
     with build_lock(site):
-        state = SiteState(site)
-        state.open()
-        last = state.generation()
-        run = Run(files, clock=lambda: now)
-        prints = Fingerprints(files, _step_facts(run))
+        store = GenerationStore(site)
+        last = store.open()
+        prints = Fingerprints(files, _step_facts(Run(files)))
         inputs = prints.everything(options.pages, options.max_pages, options.title)
-        if last.inputs == inputs and not state.pending() and _is_whole(last, site):
+        if last.inputs == inputs and not store.pending and last.is_whole(site):
             return _result(last, begun, changed=False)
-        writer = DirectoryWriter(site)
-        plan = plan_steps(files, prints, state)
-        jobs = options.jobs or default_jobs()
-        made: list[StepRecord] = []
-        for _, record in perform(
-            plan.tasks, StepWorkshop(files, prints.facts, site, now), jobs=jobs
-        ):
-            made.append(record)
-            tell("steps", len(made), len(plan.tasks))
-        records = sorted([*plan.kept, *made], key=lambda record: (record.evaluation, record.step))
-        tell("run", 0, 1)
-        run = Run(files, clock=lambda: now, outlines={item.key: item.outline for item in records})
-        parts = write_parts(run, records, last=last, prints=prints, writer=writer)
-        publisher = Publisher(state, last, writer)
-        title = options.title or prints.facts.run_name
-        maker = _page_maker(publisher, parts, prints, title)
-        maker.add_steps(records, state)
-        samples = choose_samples(records, options.pages, options.max_pages)
-        tasks = maker.sample_tasks(samples.rows)
-        for done, (task, pages) in enumerate(
-            perform(tasks, SampleWorkshop(prints.facts, site), jobs=jobs), 1
-        ):
-            maker.add_samples(task, pages)
-            tell("samples", done, len(tasks))
-        pages = run_pages(parts.tables, records, name=prints.facts.run_name, title=title)
-        charts = maker.add_run_pages(pages, writer)
-        tell("publish", 0, 1)
-        is_final = all(record.outline.state != "writing" for record in records)
-        generation = publisher.publish(
-            Generation(
-                inputs=inputs if is_final else "",
-                lifecycles={name: life.to_json() for name, life in parts.lifecycles.items()},
-                vega=vega_version(),
-                summary={
-                    "steps_built": len(made),
-                    "steps_kept": len(plan.kept),
-                    "samples_left_out": samples.left_out,
-                    "notices": dict(Counter(parts.tables["notices"]["severity"].to_list())),
-                },
-            ),
-            {**parts.files, **{entry.path: entry for entry in charts}},
-        )
-        return _result(generation, begun, changed=True)
+        from miles_report.pipeline import Job, make_site  # noqa: PLC0415 - see above
 
-
-def _page_maker(publisher: Publisher, parts: Parts, prints: Fingerprints, title: str) -> PageMaker:
-    tables = parts.tables
-    counts = {"rollouts": tables["steps"].height, "notices": tables["notices"].height}
-    shell = Shell(
-        run_name=title,
-        start=start_text(prints.facts.start_ts),
-        rail=rail(counts),
-        version=__version__,
-        assets=asset_paths(parts.assets),
-        catalog=parts.root.path,
-    )
-    step_shell = replace(shell, rail=rail(), catalog="", nav_page=False)
-    return PageMaker(publisher, prints.program, shell, step_shell, parts.catalogs)
+        job = Job(site, files, prints, inputs, store, last, now, progress or _silent)
+        return _result(make_site(job, options), begun, changed=True)
 
 
 def _silent(_stage: str, _done: int, _total: int) -> None:
@@ -188,10 +121,6 @@ def _silent(_stage: str, _done: int, _total: int) -> None:
 def _step_facts(run: Run) -> RunFacts:
     """Facts that do not depend on where the dump lies."""
     return replace(run.facts, run_name=run.telemetry.meta.run_name or DEFAULT_RUN_NAME)
-
-
-def _is_whole(generation: Generation, site: Path) -> bool:
-    return all(has_file(site, entry) for entry in generation.files.values())
 
 
 def _result(generation: Generation, begun: float, *, changed: bool) -> BuildResult:

@@ -32,15 +32,17 @@ if TYPE_CHECKING:
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+TaskIn = TypeVar("TaskIn", contravariant=True)
+ResultOut = TypeVar("ResultOut", covariant=True)
 
 STOP_S = 5.0
 """How long a worker may take to end before it is killed."""
 
 
-class Workshop(Protocol[Task, Result]):
+class Workshop(Protocol[TaskIn, ResultOut]):
     """Makes the function that does tasks; sent to each worker, so it must be picklable."""
 
-    def open(self) -> Callable[[Task], Result]:
+    def open(self) -> Callable[[TaskIn], ResultOut]:
         """Called once a worker; what it opens serves all tasks of that worker."""
 
 

@@ -16,6 +16,7 @@ from miles_report.site.slices import Slice, content_hash
 
 VERSION = 1
 
+Bytes = bytes  # the name that `FileEntry` hides by its attribute
 Tables = Mapping[str, tuple[Slice, ...]]
 
 
@@ -34,7 +35,7 @@ class FileEntry:
     sha256: str
 
     @classmethod
-    def of(cls, path: str, content: bytes) -> FileEntry:
+    def of(cls, path: str, content: Bytes) -> FileEntry:
         """The entry of that content."""
         return cls(path, len(content), content_hash(content))
 

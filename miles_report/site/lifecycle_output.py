@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from miles_report.run_wide import lifecycles
 from miles_report.site.catalog import FileEntry, step_folder
+from miles_report.site.generation import has_file
 from miles_report.site.read import read_slices
 from miles_report.site.slices import Slice
-from miles_report.site.state import has_file
 from miles_report.site.step_output import write_table
 from miles_report.tables.frames import empty_table
 from miles_report.tables.trajectories import step_window
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from miles_report.run import Run
     from miles_report.site.fingerprints import Fingerprints
+    from miles_report.site.generation import Generation
     from miles_report.site.records import StepRecord
-    from miles_report.site.state import Generation
     from miles_report.site.writer import DirectoryWriter
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from miles_report.site.catalog import FileEntry
     from miles_report.site.publish import Publisher
     from miles_report.site.records import StepRecord
-    from miles_report.site.state import SiteState
+    from miles_report.site.state import StepStore
     from miles_report.site.writer import SiteWriter
 
 StepKey = tuple[int, bool]
@@ -46,7 +46,7 @@ class PageMaker:
     step_shell: Shell
     catalogs: Mapping[StepKey, FileEntry]
 
-    def add_steps(self, records: Sequence[StepRecord], state: SiteState) -> None:
+    def add_steps(self, records: Sequence[StepRecord], state: StepStore) -> None:
         """The pages of all steps, each with its neighbours of the same kind.
 
         Raises:
@@ -60,7 +60,7 @@ class PageMaker:
                 self._add_step(record, state, before, after)
 
     def _add_step(
-        self, record: StepRecord, state: SiteState, before: Link | None, after: Link | None
+        self, record: StepRecord, state: StepStore, before: Link | None, after: Link | None
     ) -> None:
         path = step_path(record.step, evaluation=record.evaluation)
         shell = self._shell_of(record.key)
@@ -80,7 +80,7 @@ class PageMaker:
         Raises:
             BuildError: the disk refuses.
         """
-        charts = []
+        charts: list[FileEntry] = []
         for page in pages:
             charts += write_charts(page, writer)
             content = render_page(page, render_body(page), self.shell).encode()

@@ -20,7 +20,6 @@ from miles_report.schema.tables import TABLES
 from miles_report.site.rounding import shorten
 
 if TYPE_CHECKING:
-
     from miles_report.schema.columns import Rounding
 
 ZSTD_TABLES = ("tokens", "token_texts", "conversations", "texts")

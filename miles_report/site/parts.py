@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from miles_report.site.assets import ROBOTS, ROBOTS_TEXT, VEGA, vega_version, write_assets
 from miles_report.site.catalog import FileEntry, StepEntry, root_catalog, step_catalog
+from miles_report.site.generation import has_file
 from miles_report.site.lifecycle_output import write_lifecycles
 from miles_report.site.run_output import run_facts, run_tables, write_run_tables
-from miles_report.site.state import has_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from miles_report.run import Run
     from miles_report.site.fingerprints import Fingerprints
+    from miles_report.site.generation import Generation
     from miles_report.site.lifecycle_output import Lifecycles
     from miles_report.site.records import StepRecord
     from miles_report.site.slices import Slice
-    from miles_report.site.state import Generation
     from miles_report.site.writer import DirectoryWriter
 
 StepKey = tuple[int, bool]

@@ -29,6 +29,11 @@ def check_places(dump: Path, site: Path) -> None:
     check_ours(site)
 
 
+def is_site(path: Path) -> bool:
+    """Whether a directory holds a report rather than a dump."""
+    return (path / "index.html").is_file() or (path / STATE_FOLDER).is_dir()
+
+
 def check_ours(site: Path) -> None:
     """Refuses a directory that holds something but no site of ours.
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from miles_report.errors import NotFoundError
-from miles_report.site.state import has_file
+from miles_report.site.generation import has_file
 from miles_report.site.step_output import StepTask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from miles_report.site.fingerprints import Fingerprints
     from miles_report.site.records import StepRecord
-    from miles_report.site.state import SiteState
+    from miles_report.site.selection import OwnPages
+    from miles_report.site.state import StepStore
     from miles_report.sources.files import DumpFiles
-
-OwnPages = Literal["notable", "all", "none"]
-"""Which samples get a page of their own besides the dynamic one."""
 
 NOTABLE_PAGES = 200
 """Own pages of notable samples, if nobody says how many: each holds all its tokens."""
@@ -42,27 +39,7 @@ class StepPlan:
     tasks: tuple[StepTask, ...]
 
 
-def select_steps(files: DumpFiles, steps: Iterable[int] | None) -> DumpFiles:
-    """The listing with the chosen steps only, train and evaluation.
-
-    Args:
-        files: of the whole dump.
-        steps: numbers; those the dump does not have are no mistake, since ranges are generous. Null: all.
-
-    Raises:
-        NotFoundError: the dump has none of them.
-    """
-    if steps is None:
-        return files
-    chosen = set(steps)
-    rollouts = {step: stamp for step, stamp in files.rollouts.items() if step in chosen}
-    evals = {step: stamp for step, stamp in files.eval_rollouts.items() if step in chosen}
-    if not rollouts and not evals:
-        raise NotFoundError("The dump has none of the chosen steps.")
-    return replace(files, rollouts=rollouts, eval_rollouts=evals)
-
-
-def plan_steps(files: DumpFiles, prints: Fingerprints, state: SiteState) -> StepPlan:
+def plan_steps(files: DumpFiles, prints: Fingerprints, state: StepStore) -> StepPlan:
     """Compares each step with what the last build remembers of it."""
     kept, tasks = [], []
     keys = [(step, False) for step in files.rollouts] + [
@@ -71,7 +48,7 @@ def plan_steps(files: DumpFiles, prints: Fingerprints, state: SiteState) -> Step
     for step, evaluation in keys:
         both = step in files.rollouts and step in files.eval_rollouts
         print_ = prints.step(step, evaluation=evaluation, has_counterpart=both)
-        record = state.step(f"eval-{step}" if evaluation else f"step-{step}")
+        record = state.record(f"eval-{step}" if evaluation else f"step-{step}")
         if record is not None and record.fingerprint == print_ and _is_whole(record, state):
             kept.append(record)
         else:
@@ -79,7 +56,7 @@ def plan_steps(files: DumpFiles, prints: Fingerprints, state: SiteState) -> Step
     return StepPlan(tuple(kept), tuple(tasks))
 
 
-def _is_whole(record: StepRecord, state: SiteState) -> bool:
+def _is_whole(record: StepRecord, state: StepStore) -> bool:
     """Whether all its files are there; what was still being written is always looked at again."""
     if record.outline.state == "writing" or not state.has_body(record):
         return False

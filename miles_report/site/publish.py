@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from miles_report.site.catalog import FileEntry
-from miles_report.site.state import Generation, SiteState, has_file
+from miles_report.site.generation import Generation, GenerationStore, has_file
 from miles_report.site.sweep import sweep
 
 if TYPE_CHECKING:
@@ -25,13 +25,13 @@ class Publisher:
     """Gathers the pages of a build and publishes them.
 
     Args:
-        state: of the site; locked by the caller.
+        store: of the site; locked by the caller.
         last: the generation that is there.
         writer: of the site.
     """
 
-    def __init__(self, state: SiteState, last: Generation, writer: DirectoryWriter) -> None:
-        self._state = state
+    def __init__(self, store: GenerationStore, last: Generation, writer: DirectoryWriter) -> None:
+        self._store = store
         self._last = last
         self._writer = writer
         self._pages: dict[str, tuple[FileEntry, str]] = {}
@@ -43,7 +43,7 @@ class Publisher:
         if (
             entry is None
             or self._last.keys.get(path) != key
-            or not has_file(self._state.root, entry)
+            or not has_file(self._store.root, entry)
         ):
             return False
         self._pages[path] = (entry, key)
@@ -57,7 +57,7 @@ class Publisher:
         """
         entry = FileEntry.of(path, content)
         self._pages[path] = (entry, key)
-        if self._last.files.get(path) != entry or not has_file(self._state.root, entry):
+        if self._last.files.get(path) != entry or not has_file(self._store.root, entry):
             self._writer.prepare(path, content)
             self._changed.append(path)
 
@@ -81,18 +81,17 @@ class Publisher:
         """
         pages = {path: entry for path, (entry, _) in self._pages.items()}
         every = {**files, **pages}
-        older = {*self._last.files, *self._state.pending()}
+        older = {*self._last.files, *self._store.pending}
         whole = replace(
             generation,
             files=every,
             keys={path: key for path, (_, key) in self._pages.items()},
             previous=tuple(sorted(older - every.keys())),
         )
-        self._state.announce(sorted({*every, *older}), self._writer)
+        self._store.announce(sorted({*every, *older}), self._writer)
         self._writer.commit(sorted(self._changed, key=self._order))
-        self._state.save(whole, self._writer)
-        self._state.published()
-        sweep(self._state.root, listed=self._last.previous, kept={*every, *older})
+        self._store.save(whole, self._writer)
+        sweep(self._store.root, listed=self._last.previous, kept={*every, *older})
         return whole
 
     def _order(self, path: str) -> tuple[bool, bool, bool, str]:

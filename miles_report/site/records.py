@@ -20,7 +20,7 @@ from miles_report.tables.frames import table_schema
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-READING_SCHEMA = {**table_schema("notable"), **SAMPLE_COLUMNS}
+READING_SCHEMA: Mapping[str, Any] = {**table_schema("notable"), **SAMPLE_COLUMNS}
 """Columns of `index_reading.reading_rows`."""
 
 NOT_KEPT = ("values", "figures")
@@ -147,7 +147,7 @@ class StepRecord:
             evaluation=value["evaluation"],
             fingerprint=value["fingerprint"],
             outline=outline,
-            reading=pl.DataFrame(value["reading"], schema=READING_SCHEMA),
+            reading=pl.DataFrame(value["reading"], schema=dict(READING_SCHEMA)),
             evals=pl.DataFrame(value["evals"], schema=dict(EVAL_SCHEMA)),
             tables={
                 name: tuple(Slice.from_json(part) for part in parts)

@@ -82,7 +82,7 @@ def run_pages(
         title: of the report.
     """
     reading = pl.concat(
-        [record.reading for record in records] or [pl.DataFrame(schema=READING_SCHEMA)]
+        [record.reading for record in records] or [pl.DataFrame(schema=dict(READING_SCHEMA))]
     )
     evals = [record for record in records if record.evaluation]
     notices = [Notice(**row) for row in tables["notices"].to_dicts()]
@@ -97,7 +97,7 @@ def run_pages(
             _evals(evals),
             {record.step: record.outline.state for record in evals},
         ),
-        index_page(tables, title=title, reading=reading),
+        index_page(tables, title=title, reading=reading, evals=_evals(evals)),
     ]
 
 

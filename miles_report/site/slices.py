@@ -144,7 +144,7 @@ def _stop(raw: Floats, ends: Ints | None, start: int, allowance: float) -> int:
     reach = min(max(reach, start + 1), len(raw) - 1)
     if ends is None or reach == len(raw) - 1:
         return reach
-    end = int(ends[max(np.searchsorted(ends, reach, "right") - 1, 0)])
+    end = int(ends[max(int(np.searchsorted(ends, reach, "right")) - 1, 0)])
     if start < end <= reach:
         return end
     sample_end = int(ends[np.searchsorted(ends, start, "right")])

@@ -98,7 +98,7 @@ def _unreadable(run: Run, task: StepTask, facts: RunFacts, error: SourceError) -
             run_name=facts.run_name,
         ),
         outline=outline,
-        reading=pl.DataFrame(schema=READING_SCHEMA),
+        reading=pl.DataFrame(schema=dict(READING_SCHEMA)),
         evals=pl.DataFrame(schema=dict(EVAL_SCHEMA)),
         tables={},
     )

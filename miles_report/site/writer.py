@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 STATE_FOLDER = ".miles-report"
 """Marks a directory as ours; holds what the next build wants to know, and is not published."""
 
-TEMPORARY = f"{STATE_FOLDER}/tmp"
+TEMPORARY = f"{STATE_FOLDER}/unfinished"
 
 
 class SiteWriter(Protocol):

@@ -188,7 +188,7 @@ def _histogram(panel: Panel, size: tuple[int, int]) -> Any:
     high = theme.finite_range(bins["end"].to_list())
     domain = [low[0], high[1]] if low and high else [0.0, 1.0]
     scale = alt.Scale(type="log" if panel.log else "linear", domain=domain, nice=False, zero=False)
-    whole = {"tickMinStep": 1} if panel.whole else {}
+    whole = {"values": _whole_ticks(domain), "format": "d"} if panel.whole else {}
     return (
         _chart(bins)
         .mark_rect(stroke=palette.PAPER, strokeWidth=1)
@@ -210,6 +210,11 @@ def _histogram(panel: Panel, size: tuple[int, int]) -> Any:
         )
         .properties(width=size[0], height=size[1])
     )
+
+
+def _whole_ticks(domain: list[float], count: int = 6) -> list[int]:
+    first, last = math.ceil(domain[0]), math.floor(domain[1])
+    return list(range(first, last + 1, max(1, math.ceil((last - first) / count))))
 
 
 def _stacked(bins: pl.DataFrame) -> pl.DataFrame:

@@ -98,7 +98,7 @@ def _numbers(
 
 
 def _span(steps: pl.Series) -> str:
-    return f"{steps[0]}–{steps[-1]}" if steps.len() > 1 else ""
+    return f"{steps[0]}{fmt.DASH}{steps[-1]}" if steps.len() > 1 else ""
 
 
 def _columns(steps: pl.DataFrame) -> dict[str, Any]:

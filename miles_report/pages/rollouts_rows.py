@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from miles_report.pages import format as fmt
-from miles_report.pages.step import STATES, step_path
 from miles_report.pages.step_columns import Bar, Cell, Header, header, is_numeric
+from miles_report.pages.step_places import STATES, step_path
 from miles_report.schema.tables import TABLES
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def eval_rows(samples: pl.DataFrame) -> pl.DataFrame:
         )
         .sort("step", "eval_set", nulls_last=True)
     )
-    return rows.cast(dict(EVAL_SCHEMA)).select(list(EVAL_SCHEMA))
+    return rows.select(pl.col(name).cast(dtype) for name, dtype in EVAL_SCHEMA.items())
 
 
 def step_headers() -> tuple[Header, ...]:
@@ -127,7 +127,7 @@ def eval_table_rows(evals: pl.DataFrame, states: Mapping[int, str]) -> tuple[tup
     for row in evals.iter_rows(named=True):
         found.setdefault(row["step"], []).append(row)
     largest = _largest(evals["reward_mean"])
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for step, sets in found.items():
         state = states.get(step, "ok")
         if sets:
@@ -213,7 +213,11 @@ def _spark(steps: pl.DataFrame, name: str) -> Spark:
     placed = _placed(points, (low, high))
     path = "M" + "L".join(f"{x:g},{y:g}" for x, y in placed)
     form = "count" if name == "response_length_mean" else column.form
-    title = f"{column.label} over the steps: {fmt.value(low, form)} – {fmt.value(high, form)}"
+
+    def show(value: float | None) -> str:
+        return fmt.value(value, form)
+
+    title = f"{column.label} over the steps: {fmt.span(low, high, show)}"
     return Spark(path, *placed[-1], title=title)
 
 

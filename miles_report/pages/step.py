@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from miles_report.pages import format as fmt
 from miles_report.pages.page import Choice, Link, Page
+from miles_report.pages.rollouts_rows import eval_headers, eval_rows, eval_table_rows
 from miles_report.pages.step_columns import (
     BARS,
     column_of,
@@ -21,36 +22,17 @@ from miles_report.pages.step_columns import (
 )
 from miles_report.pages.step_figures import default_axes, distribution_figure, scatter_figure
 from miles_report.pages.step_groups import group_headers, group_rows
-from miles_report.pages.step_strip import eval_sets, eval_strip, train_strip
+from miles_report.pages.step_places import STATES, step_path, step_title
+from miles_report.pages.step_strip import eval_strip, train_strip
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from miles_report.run import RunFacts, StepTables
+    from miles_report.run import RunFacts
+    from miles_report.step_tables import StepTables
 
 MAX_ROWS = 50
 """Rows of a long table that stand in the page itself; script adds the rest."""
-
-STATES = {
-    "writing": (
-        "This step is still being written",
-        "Build the report again in a minute: the file is young and not yet complete.",
-    ),
-    "broken": (
-        "This step cannot be read",
-        "Copy the file again or remove it, then build the report again; everything else was built.",
-    ),
-}
-
-
-def step_path(step: int, *, evaluation: bool) -> str:
-    """Where the page of a step lies, from the site root."""
-    return f"rollouts/{'eval' if evaluation else 'step'}-{step}.html"
-
-
-def step_title(step: int, *, evaluation: bool) -> str:
-    """Its heading."""
-    return f"Eval of step {step}" if evaluation else f"Step {step}"
 
 
 def step_page(tables: StepTables, facts: RunFacts, *, has_counterpart: bool = False) -> Page:
@@ -83,7 +65,7 @@ def step_page(tables: StepTables, facts: RunFacts, *, has_counterpart: bool = Fa
             "numbers": eval_strip(samples, groups)
             if tables.evaluation
             else train_strip(samples, groups, tables.steps.row(0, named=True)),
-            "eval_sets": eval_sets(samples) if tables.evaluation else (),
+            "sets": _sets_values(samples) if tables.evaluation else None,
             "samples": _samples_values(samples, sort),
             "groups": _groups_values(tables),
             "lifecycle_hint": _lifecycle_hint(facts),
@@ -189,6 +171,14 @@ def _groups_values(tables: StepTables) -> dict[str, Any]:
         "headers": group_headers(),
         "rows": group_rows(groups, tables.samples, MAX_ROWS),
     }
+
+
+def _sets_values(samples: pl.DataFrame) -> dict[str, Any] | None:
+    """The evaluation sets apart, each with its own means; None where there is only one."""
+    sets = eval_rows(samples)
+    if sets.height < 2:
+        return None
+    return {"headers": eval_headers()[1:], "rows": [row[1:] for row in eval_table_rows(sets, {})]}
 
 
 def _lifecycle_hint(facts: RunFacts) -> str:

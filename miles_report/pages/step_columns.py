@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from miles_report.pages import format as fmt
+from miles_report.pages.step_places import sample_href
 from miles_report.schema.columns import Column
 from miles_report.schema.sample_columns import REWARD
 from miles_report.schema.tables import TABLES
@@ -136,17 +137,12 @@ def is_numeric(column: Column) -> bool:
     return column.kind in {"i64", "f64", "f32", "ts"}
 
 
-def sample_href(step: int, row: int, *, evaluation: bool) -> str:
-    """The page that shows a sample."""
-    return f"sample.html?step={step}&row={row}" + ("&eval=1" if evaluation else "")
-
-
 def version_text(version: str | None, oldest: int | None) -> str | None:
-    """Weight versions of a sample: `v12`, or `v11–v12` where an older one took part."""
+    """Weight versions of a sample: `v12`, or `v11-v12` where an older one took part."""
     if version is None:
         return None
     last = f"v{version}" if version.isdigit() else version
-    return last if oldest is None or version == str(oldest) else f"v{oldest}–{last}"
+    return last if oldest is None or version == str(oldest) else f"v{oldest}{fmt.DASH}{last}"
 
 
 def sample_cells(

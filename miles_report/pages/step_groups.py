@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from miles_report.pages import format as fmt
-from miles_report.pages.step_columns import Cell, Header, header, is_numeric, sample_href
+from miles_report.pages.step_columns import Cell, Header, header, is_numeric
+from miles_report.pages.step_places import sample_href
 from miles_report.schema.tables import TABLES
 
 if TYPE_CHECKING:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 MOST = 0.5
 """Share of the disagreement from which on samples carry "most" of it."""
 
+TIMES = "\u00d7"
+
 NO_TRAIN = "No train file of this step holds log probs of trainer and rollout."
 NO_ENTROPY = "No entropy in the train files: it is recorded with --use-rollout-entropy."
 NO_EVAL = "An evaluation is not trained on."
@@ -94,49 +96,16 @@ def eval_strip(samples: pl.DataFrame, groups: pl.DataFrame) -> tuple[Stat, ...]:
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class EvalSet:
-    """One evaluation set of an evaluation.
-
-    Attributes:
-        number: its eval_set.
-        stats: its numbers.
-        groups: the group_index of its samples, ascending.
-    """
-
-    number: int
-    stats: tuple[Stat, ...]
-    groups: tuple[int, ...]
-
-
-def eval_sets(samples: pl.DataFrame) -> tuple[EvalSet, ...]:
-    """The evaluation sets apart, each with its own means; none where there is only one."""
-    numbers = samples["eval_set"].drop_nulls().unique().sort().to_list()
-    return tuple(_eval_set(samples, number) for number in numbers) if len(numbers) > 1 else ()
-
-
-def _eval_set(samples: pl.DataFrame, number: int) -> EvalSet:
-    part = samples.filter(pl.col("eval_set") == number)
-    reward, truncated = part["reward_value"], part["truncated"]
-    stats = (
-        Stat("Samples", fmt.count(part.height)),
-        _stat("Reward", fmt.number, _mean(reward), _sd(_std(reward)), "Mean reward over the samples of this set."),
-        _stat("Truncated", fmt.frac, _mean(truncated), _true(truncated), "Share of samples that hit the length limit."),
-        _stat("Length", fmt.count, _mean(part["response_length"]), "tokens", "Mean response length over samples."),
-    )  # fmt: skip
-    return EvalSet(number, stats, tuple(part["group_index"].drop_nulls().unique().sort()))
-
-
 def _samples(samples: pl.DataFrame, groups: pl.DataFrame) -> Stat:
     sizes = groups.filter(pl.col("group_index").is_not_null())["n"].unique().to_list()
     n_groups = groups["group_index"].drop_nulls().len()
     detail = ""
     if len(sizes) == 1 and n_groups * sizes[0] == samples.height:
-        detail = f"{fmt.count(n_groups)} × {fmt.count(sizes[0])}"
+        detail = f"{fmt.count(n_groups)} {TIMES} {fmt.count(sizes[0])}"
     elif n_groups:
         detail = f"in {fmt.plural(n_groups, 'group')}"
     return Stat(
-        "Samples", fmt.count(samples.height), detail, "Samples, as groups × samples a group."
+        "Samples", fmt.count(samples.height), detail, f"Samples, as groups {TIMES} samples a group."
     )
 
 
@@ -165,7 +134,7 @@ def _staleness(samples: pl.DataFrame) -> Stat:
 
 
 def _disagreement(samples: pl.DataFrame, mean: float | None) -> Stat:
-    title = "|train − rollout log prob|, mean over samples of their mean over trained tokens."
+    title = f"|train {fmt.MINUS} rollout log prob|, mean over samples of their mean over trained tokens."
     found = carriers(samples["mean_abs_lp_diff"])
     detail = ""
     if found:

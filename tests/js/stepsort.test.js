@@ -67,6 +67,11 @@ test('a selection beside all, in standard deviations, largest first', () => {
   assert.ok(Math.abs(found[1].sds - (2 - 16 / 6) / Math.sqrt(70 / 3 / 5)) < 1e-9);
 });
 
+test('what has no distance comes last', () => {
+  const frame = { length: 3, names: ['k', 'v'], columns: { k: [4, 4, 4], v: [0, 1, 2] } };
+  assert.deepEqual(compareSelection(frame, ['k', 'v'], [0]).map(one => one.name), ['v', 'k']);
+});
+
 test('an empty selection and a constant column have no distance', () => {
   const frame = { length: 2, names: ['k'], columns: { k: [4, 4] } };
   assert.deepEqual(compareSelection(frame, ['k'], []), [

@@ -40,7 +40,12 @@ export function compareSelection(frame, names, rows) {
       nAll: all.count,
     }];
   });
-  return differences.sort((a, b) => Math.abs(b.sds ?? -1) - Math.abs(a.sds ?? -1) || 0);
+  return differences.sort((a, b) => distance(b) - distance(a));
+}
+
+/** @param {Difference} one @returns {number} without a distance: last */
+function distance(one) {
+  return one.sds === null ? -1 : Math.abs(one.sds);
 }
 
 /**

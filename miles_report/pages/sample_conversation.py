@@ -31,12 +31,14 @@ class Block:
         text: what to show; for an image its data: URI, "" when it was not recorded.
         name: tool, key of the message, or why an image is absent; "" without one.
         id: of a tool call; "" without one.
+        argument: whose text is shown, where a call has only that one; "" otherwise.
     """
 
     kind: BlockKind
     text: str
     name: str = ""
     id: str = ""
+    argument: str = ""
 
 
 @dataclass(frozen=True)
@@ -159,16 +161,12 @@ def _call(call: Any) -> Block:
     called = call.get("function", call) if isinstance(call, dict) else None
     if not isinstance(called, dict) or not isinstance(called.get("name"), str):
         return Block("other", _pretty(call), "tool call")
-    return Block(
-        "call",
-        arguments_text(called.get("arguments")),
-        called["name"],
-        _text_or_empty(call.get("id")),
-    )
+    text, argument = read_arguments(called.get("arguments"))
+    return Block("call", text, called["name"], _text_or_empty(call.get("id")), argument)
 
 
-def arguments_text(value: Any) -> str:
-    """Arguments of a call as indented JSON.
+def read_arguments(value: Any) -> tuple[str, str]:
+    """Arguments of a call as text, and the name of the argument if it is the text of only one.
 
     Args:
         value: JSON text in most records, an object in some; text that is no JSON stays as it is.
@@ -178,10 +176,16 @@ def arguments_text(value: Any) -> str:
         try:
             parsed = json.loads(value)
         except (ValueError, RecursionError):
-            return value
+            return value, ""
     if parsed is None:
-        return ""
-    return parsed if isinstance(parsed, str) else _pretty(parsed)
+        return "", ""
+    if isinstance(parsed, str):
+        return parsed, ""
+    if isinstance(parsed, dict) and len(parsed) == 1:
+        ((name, only),) = parsed.items()
+        if isinstance(only, str):
+            return only, name
+    return _pretty(parsed), ""
 
 
 def _others(message: dict[str, Any]) -> list[Block]:

@@ -102,7 +102,7 @@ function unrecorded(data) {
  * @returns {Block}
  */
 function textBlock(text) {
-  return { kind: 'text', text, name: '', id: '' };
+  return { kind: 'text', text, name: '', id: '', argument: '' };
 }
 
 /**
@@ -176,7 +176,7 @@ function gutterLines(entry, turn, tokens, life) {
     const time = timeOf(life, 'tool', turn);
     const name = inert(entry.name);
     lines.push([name, time === null ? '' : seconds(time)].filter(Boolean).join(', '));
-    lines.push('masked');
+    if (tokens.data.mask.includes(0)) lines.push('masked');
   } else {
     const segment = tokens.segments.find((one) => one.kind === 'prompt' && one.label === entry.role);
     if (segment) lines.push(plural(segment.end - segment.start, 'token'));
@@ -257,7 +257,7 @@ function callNode(block) {
   return el(
     'details',
     { class: 'block call', open: true },
-    el('summary', { title: block.id ? `call ${block.id}` : null }, 'calls ', el('b', null, inert(block.name)), el('small', null, sizeOf(block.text))),
+    el('summary', { title: block.id ? `call ${block.id}` : null }, 'calls ', el('b', null, inert(block.name)), block.argument && `, ${inert(block.argument)}`, el('small', null, sizeOf(block.text))),
     block.text === '' ? el('p', { class: 'muted' }, 'without arguments') : el('pre', null, inert(block.text)),
   );
 }

@@ -73,7 +73,7 @@ export function layOut(segments, shown, width, cells) {
     const step = Math.max(1, Math.floor((text.length * width) / need));
     for (let at = 0; at < text.length; ) {
       let end = Math.min(text.length, at + step);
-      if (end < text.length && isLowSurrogate(text.charCodeAt(end))) end += 1;
+      if (end < text.length && isLowSurrogate(text.charCodeAt(end))) end += end > at + 1 ? -1 : 1;
       if (at > 0) breakLine();
       pieces.push(token, from + at, from + end);
       used = cells(text.slice(at, end), token);

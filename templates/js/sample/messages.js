@@ -10,6 +10,7 @@
  * @property {string} text
  * @property {string} name tool or key, why an image is absent; '' without one
  * @property {string} id tool call id; ''
+ * @property {string} argument name of the argument whose text is shown, where a call has only that; ''
  */
 /**
  * @typedef {object} Entry
@@ -136,9 +137,8 @@ function calls(value) {
       return block('other', pretty(call), 'tool call');
     }
     return {
-      kind: /** @type {const} */ ('call'),
-      text: argumentsText(called.arguments),
-      name: called.name,
+      ...block('call', '', called.name),
+      ...readArguments(called.arguments),
       id: typeof call.id === 'string' ? call.id : '',
     };
   });
@@ -146,19 +146,25 @@ function calls(value) {
 
 /**
  * @param {any} value JSON text in most records, an object in some
- * @returns {string} one line for a single short text argument, else indented JSON
+ * @returns {{text: string, argument: string}} the only argument as its own text, else indented JSON;
+ *   text that is no JSON as it is
  */
-export function argumentsText(value) {
+export function readArguments(value) {
   let parsed = value;
   if (typeof value === 'string') {
     try {
       parsed = JSON.parse(value);
     } catch {
-      return value;
+      return { text: value, argument: '' };
     }
   }
-  if (parsed === null || parsed === undefined) return '';
-  return typeof parsed === 'string' ? parsed : pretty(parsed);
+  if (parsed === null || parsed === undefined) return { text: '', argument: '' };
+  if (typeof parsed === 'string') return { text: parsed, argument: '' };
+  const names = typeof parsed === 'object' && !Array.isArray(parsed) ? Object.keys(parsed) : [];
+  if (names.length === 1 && typeof parsed[names[0]] === 'string') {
+    return { text: parsed[names[0]], argument: names[0] };
+  }
+  return { text: pretty(parsed), argument: '' };
 }
 
 /**
@@ -186,7 +192,7 @@ function pretty(value) {
  * @returns {Block}
  */
 function block(kind, text, name = '') {
-  return { kind, text, name, id: '' };
+  return { kind, text, name, id: '', argument: '' };
 }
 
 /**

@@ -25,6 +25,7 @@ const PLOT = 96;
 const TOP = 20;
 const HATCH = 6;
 const TICKS = 4;
+const THICKEST = 16;
 
 /**
  * @param {HTMLElement} host
@@ -107,11 +108,11 @@ export function createOverview(host, tokens, scrollTo) {
     }
     const columns = Math.max(1, Math.min(Math.floor(width()), tokens.length));
     const step = width() / columns;
-    const thick = Math.max(1, step > 3 ? step - 1 : step);
+    const thick = Math.min(THICKEST, Math.max(1, step > 3 ? step - 1 : step));
     const { low: lows, high: highs, strange } = envelope(shown, columns);
     const zero = y(0);
     for (let column = 0; column < columns; column += 1) {
-      const x = left + column * step;
+      const x = left + column * step + (step - thick) / 2;
       if (highs[column] > 0) bar(pen, twoSided ? colours.above : colours.below, x, y(highs[column]), zero, thick);
       if (lows[column] < 0) bar(pen, colours.below, x, zero, y(lows[column]), thick);
       if (!strange[column]) continue;

@@ -163,7 +163,7 @@ PHASES: Mapping[str, Phase] = {
         ),
     )
 }
-"""In the order of a stack, from the bottom; `unknown` stands for every other name."""
+"""In the order of keys; `unknown` stands for every other name."""
 
 STATUSES: Mapping[str, Word] = {
     word.name: word

@@ -194,7 +194,7 @@ def _load_shards(stamps: Mapping[int, FileStamp], now: float) -> tuple[list[Shar
                     "unreadable-train-file",
                     "warning",
                     stamp.name,
-                    f"{place}: {error.reason} The trainer's values that only this file holds are left out.",
+                    f"{place}: {error.reason.rstrip('.')}. The trainer's values that only this file holds are left out.",
                     "Restore the file from the run's storage.",
                 )
             )

@@ -144,7 +144,7 @@ def read_step(files: DumpFiles, step: int, *, evaluation: bool, now: float) -> S
                 "no-train-data",
                 "info",
                 stamp.name,
-                f"Step {step} has no train file: rewards are the rollout's own, and advantages, entropies and the "
+                "The step has no train file: rewards are the rollout's own, and advantages, entropies and the "
                 "trainer's log probs are not known.",
                 "None if the step was not trained yet; else restore its files in train_data.",
             )

@@ -110,24 +110,25 @@ def _trainer_columns(data: StepData) -> dict[str, pl.Series]:
 def _statistics(rollout: Rollout, train: TrainRows) -> dict[str, pl.Series]:
     selection = Selection(rollout.response_offsets, train.mask.values)
     found: dict[str, pl.Series] = {}
-    entropy = train.series.get("entropy")
-    if entropy is not None:
-        found["mean_entropy"] = selection.mean(entropy)
-        found["max_entropy"] = selection.maximum(entropy)
-    if (ref_entropy := train.series.get("ref_entropy")) is not None:
-        found["ref_entropy_mean"] = selection.mean(ref_entropy)
-    if (lp_diff := train.lp_diff) is not None:
-        distance = Series(np.abs(lp_diff.values), lp_diff.present)
-        found["mean_abs_lp_diff"] = selection.mean(distance)
-        found["max_abs_lp_diff"] = selection.maximum(distance)
+    if (series := train.series.get("entropy")) is not None:
+        entropy = selection.of(series)
+        found["mean_entropy"] = entropy.mean()
+        found["max_entropy"] = entropy.maximum()
+    if (series := train.series.get("ref_entropy")) is not None:
+        found["ref_entropy_mean"] = selection.of(series).mean()
+    if (series := train.lp_diff) is not None:
+        distance = selection.of(Series(np.abs(series.values), series.present))
+        found["mean_abs_lp_diff"] = distance.mean()
+        found["max_abs_lp_diff"] = distance.maximum()
         with np.errstate(over="ignore"):
-            ratio = Series(np.exp(lp_diff.values), lp_diff.present)
-        found["mean_imp_ratio"] = selection.mean(ratio)
-    if (advantages := train.series.get("advantages")) is not None:
-        found["adv_mean"] = selection.mean(advantages)
-        found["adv_std"] = selection.deviation(advantages)
-    if (returns := train.series.get("returns")) is not None:
-        found["return_mean"] = selection.mean(returns)
+            ratio = selection.of(Series(np.exp(series.values), series.present))
+        found["mean_imp_ratio"] = ratio.mean()
+    if (series := train.series.get("advantages")) is not None:
+        advantages = selection.of(series)
+        found["adv_mean"] = advantages.mean()
+        found["adv_std"] = advantages.deviation()
+    if (series := train.series.get("returns")) is not None:
+        found["return_mean"] = selection.of(series).mean()
     return found
 
 

@@ -6,6 +6,7 @@ a sum beyond float32 is infinite, and NaN anywhere in a selection makes the resu
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,63 +27,76 @@ class Selection:
 
     def __init__(self, offsets: Array, selected: Array) -> None:
         self._selected = None if selected.all() else selected
-        before = np.zeros(len(selected) + 1, dtype=np.int64)
-        np.cumsum(selected, out=before[1:])
-        bounds = before[offsets]
-        self._counts = np.diff(bounds)
-        self._starts = bounds[:-1]
+        lengths = np.diff(offsets)
+        self._counts = lengths
+        if self._selected is not None:
+            self._counts = np.zeros_like(lengths)
+            has_positions = lengths > 0
+            starts = offsets[:-1][has_positions]
+            self._counts[has_positions] = np.add.reduceat(selected, starts, dtype=np.int64)
 
-    def mean(self, series: Series) -> pl.Series:
+    def of(self, series: Series) -> Chosen:
+        """The selected values of a series."""
+        values = series.values if self._selected is None else series.values[self._selected]
+        return Chosen(values, self._counts, series.present)
+
+
+class Chosen:
+    """Selected values of every sample, and what they come to.
+
+    Args:
+        values: all selected values, samples one behind the other.
+        counts: (n_samples,) how many of them each sample has.
+        present: (n_samples,) bool; False: the series was not recorded for the sample.
+    """
+
+    def __init__(self, values: Array, counts: Array, present: Array) -> None:
+        self._values = values
+        self._counts = counts
+        self._filled = counts > 0
+        self._starts = (np.cumsum(counts) - counts)[self._filled]
+        self._valid = present & self._filled
+
+    @cached_property
+    def _sums(self) -> Array:
+        """float64, one a sample that has values."""
+        return self._reduce(self._values)
+
+    def mean(self) -> pl.Series:
         """Mean of each sample's selected values; null: none selected, or not recorded."""
-        where = self._where(series)
-        return self._column(where, self._means(self._chosen(series.values), where))
+        with np.errstate(invalid="ignore", over="ignore"):
+            means = self._sums.astype(np.float32) / self._counts[self._filled].astype(np.float32)
+        return self._column(means, self._valid)
 
-    def maximum(self, series: Series) -> pl.Series:
+    def maximum(self) -> pl.Series:
         """Largest of each sample's selected values; null as for the mean."""
-        where = self._where(series)
-        chosen = self._chosen(series.values)
-        return self._column(where, self._reduce(np.maximum, chosen, where))
+        if not len(self._starts):
+            return self._column(np.zeros(0), self._valid)
+        with np.errstate(invalid="ignore"):
+            return self._column(np.maximum.reduceat(self._values, self._starts), self._valid)
 
-    def deviation(self, series: Series) -> pl.Series:
+    def deviation(self) -> pl.Series:
         """Sample standard deviation (ddof 1) of each sample's selected values; null also for a single value."""
-        chosen = self._chosen(series.values).astype(np.float64)
-        where = self._where(series)
-        means = np.zeros(len(self._counts))
-        with np.errstate(invalid="ignore", over="ignore"):
-            means[where] = self._reduce(np.add, chosen, where) / self._counts[where]
-            squares = (chosen - np.repeat(means, self._counts)) ** 2
-            where &= self._counts > 1
-            variances = self._reduce(np.add, squares, where) / (self._counts[where] - 1)
-            return self._column(where, np.sqrt(variances))
+        counts = self._counts[self._filled]
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            means = self._sums / counts
+            distances = self._values - np.repeat(means, counts)
+            np.square(distances, out=distances)
+            deviations = np.sqrt(self._reduce(distances) / (counts - 1))
+        return self._column(deviations, self._valid & (self._counts > 1))
 
-    def _where(self, series: Series) -> Array:
-        return series.present & (self._counts > 0)
-
-    def _chosen(self, values: Array) -> Array:
-        return values if self._selected is None else values[self._selected]
-
-    def _means(self, chosen: Array, where: Array) -> Array:
-        with np.errstate(invalid="ignore", over="ignore"):
-            sums = self._reduce(np.add, chosen, where).astype(np.float32)
-            return sums / self._counts[where].astype(np.float32)
-
-    def _reduce(self, operation: np.ufunc, chosen: Array, where: Array) -> Array:
-        """One value a sample of `where`; samples without a selected value take no part in the bounds."""
-        filled = self._counts > 0
-        if not filled.any():
+    def _reduce(self, values: Array) -> Array:
+        if not len(self._starts):
             return np.zeros(0)
         with np.errstate(invalid="ignore", over="ignore"):
-            if operation is np.add:
-                reduced = np.add.reduceat(chosen, self._starts[filled], dtype=np.float64)
-            else:
-                reduced = operation.reduceat(chosen, self._starts[filled])
-        return reduced[where[filled]]
+            return np.add.reduceat(values, self._starts, dtype=np.float64)
 
-    def _column(self, where: Array, values: Array) -> pl.Series:
-        spread = np.zeros(len(where))
-        with np.errstate(over="ignore", invalid="ignore"):
-            spread[where] = values.astype(np.float32)
-        return nullable(spread, where)
+    def _column(self, reduced: Array, valid: Array) -> pl.Series:
+        """float32 numbers as float64, null where not valid."""
+        spread = np.zeros(len(valid))
+        with np.errstate(invalid="ignore", over="ignore"):
+            spread[self._filled] = reduced.astype(np.float32)
+        return nullable(spread, valid)
 
 
 def nullable(values: Array, valid: Array) -> pl.Series:

@@ -103,7 +103,7 @@ def export_command(
 
     data = encode(open_run(dump).table(table, **parameters), form)
     if output is None:
-        click.get_binary_stream("stdout").write(data)
+        click.echo(data, nl=False)
         return
     try:
         output.write_bytes(data)

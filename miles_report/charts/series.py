@@ -13,7 +13,7 @@ MAX_POINTS = 240
 """More than a chart has pixels for: beyond, each bucket keeps its lowest and highest point."""
 
 TILE = (180, 48)
-METRIC = (300, 124)
+METRIC = (317, 118)
 
 
 def thinned(points: pl.DataFrame, limit: int = MAX_POINTS) -> pl.DataFrame:
@@ -137,7 +137,11 @@ def _x_scale(points: pl.DataFrame) -> alt.Scale:
 def _y_scale(points: pl.DataFrame, *, nice: bool = False) -> alt.Scale:
     span = theme.finite_range(points.get_column("y").cast(pl.Float64).to_list()) or (0.0, 1.0)
     low, high = theme.padded_domain(*span)
-    return alt.Scale(domain=[low, high], nice=3 if nice else False, zero=False, padding=4)
+    if nice and span[0] >= 0:
+        low = max(0.0, low)
+    if nice:
+        return alt.Scale(domain=[low, high], nice=3, zero=False)
+    return alt.Scale(domain=[low, high], nice=False, zero=False, padding=4)
 
 
 def _base_line() -> Any:

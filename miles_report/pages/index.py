@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 NOTICES_SHOWN = 3
 """Messages in the closing line; the others are behind its link."""
 
+CALM = "Every file could be read; few groups without a gradient, few truncated samples."
+"""What was looked at when nothing was found."""
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -35,6 +38,7 @@ def index_page(
     *,
     title: str,
     reading: pl.DataFrame | None = None,
+    evals: pl.DataFrame | None = None,
 ) -> Page:
     """The value of index.html.
 
@@ -43,10 +47,11 @@ def index_page(
         title: name of the run or of the report.
         reading: `tables["notable"]` with what `index_reading.reading_rows` adds for each step; without
             it the list shows why, step and sample only.
+        evals: `rollouts_rows.eval_rows` of all evaluations, for runs that log no eval metric.
     """
     run = tables["run"].row(0, named=True)
     args = _args(run["args"])
-    tiles, missing = index_tiles(tables)
+    tiles, missing = index_tiles(tables, evals)
     steps = tables["steps"]
     rows = reading_list(tables["notable"] if reading is None else reading)
     n_samples = int(steps.get_column("n_samples").sum() or 0)
@@ -61,6 +66,8 @@ def index_page(
         "missing": missing,
         "link_metrics": Link(_all_metrics(tables["metrics"]), "metrics.html"),
         "reading": rows,
+        "has_lp_diff": any(row.bar is not None for row in rows),
+        "calm": CALM if run["n_steps"] else "Every file could be read.",
         "reading_note": f"{len(rows)} of {shown.plural(n_samples, 'sample')}" if n_samples else "",
         "link_samples": Link("All samples", "rollouts/index.html"),
         "settings": [Setting(name, _setting(args[name])) for name in sorted(args)],

@@ -21,6 +21,11 @@ FEW_EVALS = 5
 """Up to so many steps of evaluations are listed by number."""
 
 
+NO_TRAIN = "no train rows with log probs of both sides"
+NO_ENTROPY = "the run was started without --use-rollout-entropy"
+NOT_LOGGED = "not logged"
+
+
 @dataclass(frozen=True)
 class Tile:
     """One small multiple, ready to show.
@@ -62,15 +67,15 @@ class Source:
     table: Literal["steps", "bubbles", ""] = ""
     column: str = ""
     step_key: str = "rollout/step"
-    absent: str = "not logged"
+    absent: str = NOT_LOGGED
 
 
 LEARNING = (
-    Source("Reward, mean", ("dump/reward_mean", "rollout/raw_reward", "rollout/rewards_mean"), table="steps", column="reward_mean", absent="no rewards"),
+    Source("Reward, mean", ("dump/reward_mean", "rollout/raw_reward", "rollout/rewards_mean"), table="steps", column="reward_mean", absent="no rewards were dumped"),
     Source("Response length, tokens", ("dump/response_length_mean", "rollout/response_len/mean", "rollout/response_lengths"), table="steps", column="response_length_mean", absent="no rollouts were dumped"),
     Source("Truncated", ("dump/truncated_frac", "rollout/truncated_ratio", "rollout/truncated"), shown.frac, "steps", "truncated_frac", absent="no rollouts were dumped"),
-    Source("|lp diff|, mean", ("dump/mean_abs_lp_diff",), shown.logprob, "steps", "mean_abs_lp_diff", absent="the train files hold no pair of log probs"),
-    Source("Entropy, nats", ("dump/mean_entropy", "rollout/entropy"), table="steps", column="mean_entropy", absent="the run was started without --use-rollout-entropy"),
+    Source("|lp diff|, mean", ("dump/mean_abs_lp_diff",), shown.logprob, "steps", "mean_abs_lp_diff", absent=NO_TRAIN),
+    Source("Entropy, nats", ("dump/mean_entropy", "rollout/entropy"), table="steps", column="mean_entropy", absent=NO_ENTROPY),
     Source("Zero-std groups", ("dump/zero_std_group_frac",), shown.frac, "steps", "zero_std_group_frac", absent="no groups were dumped"),
 )  # fmt: skip
 SYSTEM = (
@@ -81,24 +86,42 @@ SYSTEM = (
 )  # fmt: skip
 
 
-def index_tiles(tables: Mapping[str, pl.DataFrame]) -> tuple[list[Tile], list[str]]:
-    """The tiles that have values, in reading order, and for the others one sentence each why not."""
+def index_tiles(
+    tables: Mapping[str, pl.DataFrame], evals: pl.DataFrame | None = None
+) -> tuple[list[Tile], list[str]]:
+    """The tiles that have values, in reading order, and for the others a few words each why not.
+
+    Args:
+        tables: run-wide tables: steps, bubbles, metrics, data_buffer.
+        evals: step, eval_set, reward_mean of the dumped evaluations, ascending by step.
+    """
     tiles: list[Tile | None] = []
-    missing = []
+    missing: dict[str, list[str]] = {}
     for source in (*LEARNING, *SYSTEM):
         key, points = _points(source, tables)
         tile = _tile(source, key, points)
         tiles.append(tile)
         if tile is None:
-            missing.append(f"{source.label.partition(',')[0]}: {source.absent}")
+            name = source.label.partition(",")[0]
+            missing.setdefault(_why(source, tables["steps"]), []).append(name)
     for label, tile in (
         ("Data buffer", _buffer_tile(tables["data_buffer"])),
-        ("Eval", _eval_tile(tables["metrics"])),
+        ("Eval", _eval_tile(tables["metrics"], evals)),
     ):
         tiles.append(tile)
         if tile is None:
-            missing.append(f"{label}: not logged")
-    return [tile for tile in tiles if tile], missing
+            missing.setdefault(NOT_LOGGED, []).append(label)
+    reasons = [f"{', '.join(names)} ({reason})" for reason, names in missing.items()]
+    return [tile for tile in tiles if tile], reasons
+
+
+def _why(source: Source, steps: pl.DataFrame) -> str:
+    """Why the values of a tile are missing."""
+    if source.table == "steps" and steps.is_empty():
+        return "no rollouts were dumped"
+    if source.absent in {NO_TRAIN, NO_ENTROPY} and not steps.get_column("n_trained").sum():
+        return "no train rows were dumped"
+    return source.absent
 
 
 def _points(source: Source, tables: Mapping[str, pl.DataFrame]) -> tuple[str, pl.DataFrame]:
@@ -168,39 +191,50 @@ def _buffer_tile(buffer: pl.DataFrame) -> Tile | None:
     )
 
 
-def _eval_tile(metrics: pl.DataFrame) -> Tile | None:
-    """Mean reward on the first evaluation set that was logged."""
-    keys = (
-        metrics.filter(
-            (pl.col("step_key") == "eval/step")
-            & pl.col("key").str.contains(r"^eval/[^/]+$")
-            & (pl.col("key") != "eval/step")
-            & ~pl.col("key").str.contains(r"[-_](?:truncated|response_len|pass@)")
-            & pl.col("value").is_finite()
+def _eval_tile(metrics: pl.DataFrame, evals: pl.DataFrame | None) -> Tile | None:
+    """Mean reward on the first evaluation set, as logged, else of the dumped samples."""
+    keys = eval_keys(metrics)
+    if keys:
+        name, href, n_sets = keys[0].removeprefix("eval/"), metric_href(keys[0]), len(keys)
+        points = last_per_step(metric_points(metrics, keys[0], "eval/step"))
+    elif evals is not None and evals.height:
+        sets = evals.get_column("eval_set").unique(maintain_order=True)
+        name, href, n_sets = "reward", "rollouts/index.html", len(sets)
+        points = evals.filter(pl.col("eval_set").eq_missing(pl.lit(sets[0]))).select(
+            pl.col("step").alias("x"), pl.col("reward_mean").alias("y")
         )
-        .get_column("key")
-        .unique(maintain_order=True)
-    )
-    if keys.is_empty():
+    else:
         return None
-    key = str(keys[0])
-    points = last_per_step(metric_points(metrics, key, "eval/step"))
     finite = points.filter(pl.col("y").is_finite())
+    if finite.is_empty():
+        return None
     first, last = finite["y"][0], finite["y"][-1]
-    name = key.removeprefix("eval/")
     texts = pl.Series("text", [shown.number(y) for y in finite["y"]])
     return Tile(
-        label=f"Eval, {name}" + (f" (1 of {len(keys)} sets)" if len(keys) > 1 else ""),
+        label=f"Eval, {name}" + (f" (1 of {n_sets} sets)" if n_sets > 1 else ""),
         value=shown.number(last),
         change=_change(last - first, shown.number) if finite.height > 1 else "",
         below=_eval_steps(finite["x"].to_list()),
-        href=metric_href(key),
+        href=href,
         figure=render.figure(
             "tile eval",
             series.sparkline(finite.with_columns(texts), style="points"),
             alt=f"Mean reward in evaluation {name}: from {shown.number(first)} to {shown.number(last)}",
         ),
     )
+
+
+def eval_keys(metrics: pl.DataFrame) -> list[str]:
+    """Keys of `eval/step` that are the mean reward of an evaluation set."""
+    key = pl.col("key")
+    rewards = metrics.filter(
+        (pl.col("step_key") == "eval/step")
+        & key.str.contains(r"^eval/[^/]+$")
+        & (key != "eval/step")
+        & ~key.str.contains(r"[-_](?:truncated|response_len|pass@)")
+        & pl.col("value").is_finite()
+    )
+    return rewards.get_column("key").unique(maintain_order=True).to_list()
 
 
 def metric_href(key: str) -> str:
@@ -226,4 +260,6 @@ def _range(finite: pl.DataFrame, show: Callable[[float | None], str]) -> str:
 
 
 def _change(difference: float, show: Callable[[float | None], str]) -> str:
+    if difference == 0:
+        return ""
     return shown.points(difference) if show is shown.frac else shown.signed(difference, show)

@@ -73,11 +73,13 @@ class Category:
     """Keys with one prefix on one kind of axis.
 
     Attributes:
+        anchor: id of its section.
         name: prefix of the keys, with the adapter before it where the axis is one's own.
         n: how many keys.
         rows: one a key.
     """
 
+    anchor: str
     name: str
     n: int
     rows: tuple[Row, ...]
@@ -163,7 +165,10 @@ def _categories(summaries: list[MetricSummary]) -> list[Category]:
     for summary in summaries:
         sections.setdefault(category_of(summary.key, summary.step_key), []).append(_row(summary))
     names = sorted(sections, key=_section_order)
-    return [Category(name, len(sections[name]), tuple(sections[name])) for name in names]
+    return [
+        Category(f"keys-{place}", name, len(sections[name]), tuple(sections[name]))
+        for place, name in enumerate(names)
+    ]
 
 
 def _section_order(name: str) -> tuple[int, str]:
@@ -192,26 +197,38 @@ def _pinned(metrics: pl.DataFrame, summary: MetricSummary) -> Pinned:
     show = _show(words)
     points = metric_points(metrics, summary.key, summary.step_key)
     texts = pl.Series("text", [show(y) for y in points["y"]], dtype=pl.String)
-    scaled = points.with_columns(pl.col("y") * (100 if words.form == "frac" else 1), texts)
+    factor, unit = axis_unit(words, summary.low, summary.high)
+    scaled = points.with_columns(pl.col("y") * factor, texts)
     value = show(summary.last) if summary.last is not None else shown.NOT_FINITE
-    span = (
-        f" from step {summary.first_step} to {summary.last_step}"
-        if summary.first_step is not None
-        else ""
-    )
-    unit = {"frac": "%", "seconds": "s"}.get(words.form, words.unit)
+    span = ""
+    if summary.first_step is not None:
+        span = f" from step {summary.first_step} to {summary.last_step}"
     return Pinned(
         key=summary.key,
         value=value,
-        unit=words.unit,
-        text=words.text,
+        unit="" if words.form in {"frac", "seconds"} else words.unit,
+        text=", ".join(part for part in (words.text or "logged as recorded", unit) if part),
         figure=render.figure(
             f"metric {summary.step_key} {summary.key}",
             series.metric_line(scaled),
             alt=f"{summary.key}{span}; last {value}",
-            caption=f"axis in {unit}" if unit else "",
         ),
     )
+
+
+def axis_unit(words: MetricWords, low: float | None, high: float | None) -> tuple[float, str]:
+    """Factor from value to axis, and the unit of the axis; the browser has the same rule."""
+    if words.form == "frac":
+        return 100.0, "%"
+    if words.form != "seconds" or low is None or high is None:
+        return 1.0, "s" if words.form == "seconds" else words.unit
+    largest = max(abs(low), abs(high))
+    spread = high - low or largest
+    if largest >= 7200 and spread >= 1200:
+        return 1 / 3600, "h"
+    if largest >= 120 and spread >= 20:
+        return 1 / 60, "min"
+    return 1.0, "s"
 
 
 def _show(words: MetricWords) -> Callable[[Any], str]:
@@ -231,7 +248,7 @@ def _buffer(data_buffer: pl.DataFrame) -> dict[str, Any] | None:
     )
     texts = [f"{shown.count(y)} at {shown.elapsed(x * 60)}" for x, y, _ in points.iter_rows()]
     chart = series.metric_line(
-        points.with_columns(pl.Series("text", texts)), word="minute", size=(920, 140)
+        points.with_columns(pl.Series("text", texts)), word="minute", size=(1016, 118)
     )
     return {
         "last": shown.count(lengths[-1]),

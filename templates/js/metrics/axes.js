@@ -58,8 +58,10 @@ export function carried(value, from, to) {
 export function axisUnit(form, unit, range) {
   if (form === 'frac') return { factor: 100, unit: '%' };
   if (form !== 'seconds') return { factor: 1, unit };
-  const largest = range ? Math.max(Math.abs(range[0]), Math.abs(range[1])) : 0;
-  if (largest >= 7200) return { factor: 1 / 3600, unit: 'h' };
-  if (largest >= 120) return { factor: 1 / 60, unit: 'min' };
+  if (!range) return { factor: 1, unit: 's' };
+  const largest = Math.max(Math.abs(range[0]), Math.abs(range[1]));
+  const spread = range[1] - range[0] || largest;
+  if (largest >= 7200 && spread >= 1200) return { factor: 1 / 3600, unit: 'h' };
+  if (largest >= 120 && spread >= 20) return { factor: 1 / 60, unit: 'min' };
   return { factor: 1, unit: 's' };
 }

@@ -27,6 +27,7 @@ const NO_WORDS = ['', '', 'number'];
  */
 export function createBoard({ nav, body }, all, settings) {
   const times = stepTimes(all);
+  const nKeys = all.filter(series => series.category !== BUFFER).length;
   const byId = new Map(all.map(series => [series.id, series]));
   /** @type {Map<Element, Cell>} */
   const cells = new Map();
@@ -86,7 +87,8 @@ export function createBoard({ nav, body }, all, settings) {
     const shown = all.filter(series => matches(series.key, board.words(series.key)[0]));
     /** @type {Map<string, Series[]>} */
     const named = new Map();
-    for (const name of sortSections([...new Set(shown.map(series => series.category))], settings.order)) named.set(name, []);
+    const names = sortSections([...new Set(shown.map(series => series.category))], settings.order);
+    for (const name of [...names.filter(name => name !== BUFFER), ...names.filter(name => name === BUFFER)]) named.set(name, []);
     shown.forEach(series => named.get(series.category)?.push(series));
     const pinned = /** @type {Series[]} */ (pins().map(id => byId.get(id)).filter(Boolean));
     return { pinned: state.filter ? [] : pinned, named, n: shown.length };
@@ -98,7 +100,7 @@ export function createBoard({ nav, body }, all, settings) {
     inView.clear();
     const { pinned, named, n } = sections();
     const groups = /** @type {[string, string, Series[]][]} */ ([
-      ...(pinned.length ? [['Pinned', `${count(pinned.length)} of ${count(all.length)}`, pinned]] : []),
+      ...(pinned.length ? [['Pinned', `${count(pinned.length)} of ${count(nKeys)}`, pinned]] : []),
       ...[...named].map(([name, list]) => [name, plural(list.length, 'key'), list]),
     ]);
     fill(nav, groups.map(([name, , list], i) => el('li', null, el('a', { href: `#metrics-${i}`, class: name === 'Pinned' ? 'chosen' : null },

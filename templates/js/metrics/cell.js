@@ -74,6 +74,11 @@ export function createCell(series, board) {
         change.step === null ? null : el('span', { class: 'muted' }, `step ${change.step} `), change.text)));
       return;
     }
+    if (series.values.every(value => value === null)) {
+      showWords(words, [text, unit], notes(series, false, false));
+      fill(plotNode, el('p', { class: 'metric-text muted' }, 'No finite value to draw.'));
+      return;
+    }
     const options = board.options(series);
     const width = Math.max(160, plotNode.clientWidth);
     const drawn = drawPlot({ series, xs: board.xs(series), form, unit }, { ...options, width, height: PLOT_HEIGHT });

@@ -34,7 +34,7 @@ export function drawPlot({ series, xs, form, unit }, { width, height, domain, ax
   const isLog = log && range !== null && range[1] > 0;
   const y0 = TOP;
   const y1 = height - BASE;
-  const yDomain = isLog ? logDomain(scaled, xs, domain) : niceDomain(scaledRange(range, shown.factor), 4);
+  const yDomain = isLog ? logDomain(scaled, xs, domain) : linearDomain(range, shown.factor, form);
   const y = isLog ? logScale(yDomain, [y1, y0]) : linearScale(yDomain, [y1, y0]);
   const ticks = y.ticks(4);
   const write = tickFormat(ticks, y.kind);
@@ -72,12 +72,17 @@ function isInside(x, domain) {
 }
 
 /**
- * @param {[number, number] | null} range
- * @param {number} factor
+ * Whole tick steps around the values; not below zero where no value is, no share above 100 %.
+ *
+ * @param {[number, number] | null} range of the values
+ * @param {number} factor from value to axis
+ * @param {string} form
  * @returns {[number, number]}
  */
-function scaledRange(range, factor) {
-  return range ? [range[0] * factor, range[1] * factor] : [0, 1];
+function linearDomain(range, factor, form) {
+  if (!range) return [0, 1];
+  const [low, high] = niceDomain([range[0] * factor, range[1] * factor], 4);
+  return [range[0] >= 0 ? Math.max(0, low) : low, form === 'frac' && range[1] <= 1 ? Math.min(factor, high) : high];
 }
 
 /**

@@ -12,6 +12,8 @@ import { failure } from '../ui/failure.js';
  * @typedef {import('../metrics/series.js').Series} Series
  */
 
+/** The queue between rollout and training. @type {[string, string, string]} */
+const BUFFER_WORDS = ['samples queued between rollout and training', 'samples', 'count'];
 const COLUMNS = ['ts', 'attempt', 'step_key', 'step', 'key', 'value', 'text'];
 
 /**
@@ -90,8 +92,8 @@ function show(host, context, all) {
     board.render(state);
   };
   const board = createBoard({ nav, body }, all, {
-    words: { ...words, [BUFFER]: ['samples queued between rollout and training', 'samples', 'count'] },
-    order: [...order, BUFFER], start: start ?? 0, pins: defaults,
+    words: { ...words, [BUFFER]: BUFFER_WORDS },
+    order, start: start ?? 0, pins: defaults,
     onPin(id) {
       const next = toggled(state.pins ?? defaults, id);
       remember(memory, writePins(next));

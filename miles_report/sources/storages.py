@@ -7,6 +7,7 @@ and never once a view, so that memory is bounded by the file.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -130,7 +131,9 @@ _TYPES: Final = {
 
 BY_DTYPE: Final = {f"torch.{dtype}": kind for (dtype, _), kind in _TYPES.items()}
 BY_STORAGE: Final = {storage: kind for (_, storage), kind in _TYPES.items() if storage}
+_NATIVE: Final = "<" if sys.byteorder == "little" else ">"
 _BYTES: Final = ElementType(_U1)
+_PERSISTENT_ID: Final = [str, Name, str, str, int]
 _STORAGE_MODULES: Final = ("torch", "torch.storage", "torch.cuda")
 
 
@@ -170,7 +173,7 @@ class Storage(Placeholder):
         return array
 
     def _make(self, kind: ElementType) -> Array:
-        dtype = kind.stored.newbyteorder(self._order)
+        dtype = kind.stored if self._order == _NATIVE else kind.stored.newbyteorder(self._order)
         count = self._n_bytes // dtype.itemsize
         buffer, start = self._buffer, self._start
         if start % dtype.alignment:
@@ -203,13 +206,12 @@ class Storages:
             InvalidDataError: the id has another form, its type is not known, or the container holds
                 no such storage or fewer bytes.
         """
-        match persistent_id:
-            case ("storage", Name() as kind, str() as key, str(), int() as count) if count >= 0:
-                pass
-            case _:
-                raise InvalidDataError(
-                    "it refers to something outside that is no tensor storage; don't use it"
-                )
+        shape = [type(part) for part in persistent_id] if type(persistent_id) is tuple else []
+        if shape != _PERSISTENT_ID or persistent_id[0] != "storage" or persistent_id[4] < 0:
+            raise InvalidDataError(
+                "it refers to something outside that is no tensor storage; don't use it"
+            )
+        _, kind, key, _, count = persistent_id
         known = self._loaded.get((key, kind.qualname))
         if known is None:
             known = self._loaded[key, kind.qualname] = self._open(kind, key, count)
@@ -246,7 +248,7 @@ class Storages:
         elements = storage.array_of(kind)
         if not _are_counts((offset,), size, stride) or len(size) != len(stride):
             raise InvalidDataError("the shape of a tensor makes no sense; don't use the file")
-        n_elements = prod(size)
+        n_elements = size[0] if len(size) == 1 else prod(size)
         self._budget.spend(n_elements * elements.itemsize)
         if n_elements == 0:
             nothing: Array = np.empty(size, elements.dtype)
@@ -269,4 +271,10 @@ class Storages:
 
 def _are_counts(*groups: Any) -> bool:
     """Whether all groups are tuples of non-negative integers."""
-    return all(type(g) is tuple and all(type(n) is int and n >= 0 for n in g) for g in groups)
+    for group in groups:
+        if type(group) is not tuple:
+            return False
+        for number in group:
+            if type(number) is not int or number < 0:
+                return False
+    return True

@@ -148,7 +148,9 @@ class Values:
             if type(child) in _NESTING:
                 key = id(child)
                 self.sealed[key] = child
-                deepest = max(deepest, self._levels.get(key, 1))
+                level = self._levels.get(key, 1)
+                if level > deepest:  # noqa: PLR1730 - max() costs more than all else here
+                    deepest = level
         key = id(parent)
         if deepest:
             level = max(deepest + 1, self._levels.get(key, 1))

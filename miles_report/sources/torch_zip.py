@@ -11,8 +11,7 @@ import mmap
 import stat
 import struct
 import zlib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from miles_report.errors import SourceError
 from miles_report.sources.torch_placeholder import shown
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
 STORED: Final = 0
 DEFLATED: Final = 8
 
-_LOCAL = struct.Struct("<4s5H3I2H")
-_CENTRAL = struct.Struct("<4s6H3I5H2I")
+_LOCAL = struct.Struct("<4s2x2H16x2H")  # magic, flags, method, lengths of name and extra field
+_CENTRAL = struct.Struct("<4s4x2H8x2I4H6xI")  # as in `_claim`
 _END = struct.Struct("<4s4H2IH")
 _END64 = struct.Struct("<4sQ2H2I4Q")
 _LOCATOR64 = struct.Struct("<4sIQI")
@@ -41,8 +40,7 @@ UNPACK_TOTAL_BYTES: Final = 1 << 30  # and all entries of a file together up to 
 _RESAVE = "re-save it with torch.save(torch.load(path), path) of torch 1.6 or newer"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One file inside the container: where its bytes lie in the map, and how long they get."""
 
     name: str
@@ -147,13 +145,14 @@ def open_archive(path: Path, name: str) -> Archive:
 
 def _read_directory(data: mmap.mmap, name: str) -> dict[str, Entry]:
     start, stop, count = _find_directory(data, name)
+    directory = data[start:stop]
     found: list[Entry] = []
-    at = start
+    at = 0
     for _ in range(count):
-        entry, at = _central_entry(data, at, stop, name)
-        found.append(entry)
-    if at != stop:
-        raise _damaged(name, at, "the zip directory does not end where it says")
+        claim, at = _claim(directory, at, start, name)
+        found.append(_checked_against_local(data, claim, name))
+    if at != len(directory):
+        raise _damaged(name, start + at, "the zip directory does not end where it says")
     return _named(_without_overlaps(found, start, name), name)
 
 
@@ -190,43 +189,37 @@ def _what_it_is(data: mmap.mmap) -> str:
     return "it is not a torch zip container; put a file there that torch.save wrote, or remove it"
 
 
-def _central_entry(data: mmap.mmap, at: int, stop: int, name: str) -> tuple[Entry, int]:
-    if at + _CENTRAL.size > stop:
-        raise _damaged(name, at, "the zip directory is shorter than it says")
-    fields = _CENTRAL.unpack_from(data, at)
-    (
-        magic,
-        _,
-        _,
-        flags,
-        method,
-        _,
-        _,
-        _,
-        packed,
-        size,
-        n_name,
-        n_extra,
-        n_comment,
-        disk,
-        _,
-        _,
-        header,
-    ) = fields
-    extra_at = at + _CENTRAL.size + n_name
-    after = extra_at + n_extra + n_comment
-    if magic != b"PK\1\2" or after > stop:
-        raise _damaged(name, at, "an entry of the zip directory is broken")
-    raw_name = data[at + _CENTRAL.size : extra_at]
+class _Claim(NamedTuple):
+    """What the zip directory says of an entry."""
+
+    name: bytes
+    header: int
+    packed: int
+    size: int
+    method: int
+
+
+def _claim(directory: bytes, at: int, start: int, name: str) -> tuple[_Claim, int]:
+    """The entry at `at` of the directory, which begins at `start` of the file, and where it ends."""
+    name_at = at + _CENTRAL.size
+    if name_at > len(directory):
+        raise _damaged(name, start + at, "the zip directory is shorter than it says")
+    magic, flags, method, packed, size, n_name, n_extra, n_comment, disk, header = (
+        _CENTRAL.unpack_from(directory, at)
+    )
+    extra_at = name_at + n_name
+    comment_at = extra_at + n_extra
+    if magic != b"PK\1\2" or comment_at + n_comment > len(directory):
+        raise _damaged(name, start + at, "an entry of the zip directory is broken")
     if _FULL_32 in (packed, size, header):
-        size, packed, header = _zip64(
-            data[extra_at : extra_at + n_extra], (size, packed, header), name, at
-        )
+        extra = directory[extra_at:comment_at]
+        size, packed, header = _zip64(extra, (size, packed, header), name, start + at)
     if flags & _ENCRYPTED or method not in (STORED, DEFLATED) or disk not in (0, _FULL_16):
         raise _damaged(
-            name, at, f"an entry is encrypted or packed in an unknown way (method {method})"
+            name, start + at, f"an entry is encrypted or packed in an unknown way (method {method})"
         )
-    return _checked_against_local(data, raw_name, (header, packed, size, method), name), after
+    claim = _Claim(directory[name_at:extra_at], header, packed, size, method)
+    return claim, comment_at + n_comment
 
 
 def _zip64(extra: bytes, values: tuple[int, int, int], name: str, at: int) -> tuple[int, int, int]:
@@ -244,20 +237,20 @@ def _zip64(extra: bytes, values: tuple[int, int, int], name: str, at: int) -> tu
     raise _damaged(name, at, "a large entry lacks its zip64 sizes")
 
 
-def _checked_against_local(
-    data: mmap.mmap, raw_name: bytes, claim: tuple[int, int, int, int], name: str
-) -> Entry:
-    header, packed, size, method = claim
-    if header + _LOCAL.size > len(data):
+def _checked_against_local(data: mmap.mmap, claim: _Claim, name: str) -> Entry:
+    header = claim.header
+    name_at = header + _LOCAL.size
+    if name_at > len(data):
         raise _damaged(name, header, "an entry lies outside the file")
-    magic, _, flags, local_method, _, _, _, _, _, n_name, n_extra = _LOCAL.unpack_from(data, header)
-    start = header + _LOCAL.size + n_name + n_extra
-    named = data[header + _LOCAL.size : header + _LOCAL.size + n_name]
-    if magic != b"PK\3\4" or named != raw_name or local_method != method or flags & _ENCRYPTED:
+    magic, flags, method, n_name, n_extra = _LOCAL.unpack_from(data, header)
+    start = name_at + n_name + n_extra
+    named = data[name_at : name_at + n_name]
+    if magic != b"PK\3\4" or named != claim.name or method != claim.method or flags & _ENCRYPTED:
         raise _damaged(name, header, "an entry and the zip directory do not agree")
-    if start + packed > len(data) or (method == STORED and size != packed):
+    if start + claim.packed > len(data) or (method == STORED and claim.size != claim.packed):
         raise _damaged(name, header, "an entry is longer than the file")
-    return Entry(raw_name.decode("utf-8", "replace"), header, start, packed, size, method)
+    text = named.decode("utf-8", "replace")
+    return Entry(text, header, start, claim.packed, claim.size, method)
 
 
 def _without_overlaps(found: list[Entry], directory: int, name: str) -> list[Entry]:

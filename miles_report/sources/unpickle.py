@@ -151,7 +151,10 @@ class Unpickler:
                 stack = outer.pop()
                 stack.append(values.tuple(items))
             elif op == 0x85:  # TUPLE1
-                stack[-1] = values.tuple(stack[-1:])
+                if type(stack[-1]) is int:
+                    stack[-1] = (stack[-1],)
+                else:
+                    stack[-1] = values.tuple(stack[-1:])
             elif op == 0x29:  # ): EMPTY_TUPLE
                 stack.append(())
             elif op == 0x5D:  # ]: EMPTY_LIST

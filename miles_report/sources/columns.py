@@ -44,8 +44,13 @@ def check_columns(stamp: FileStamp | None, rollout: Rollout, rollout_name: str) 
             )
         ]
     try:
-        table = pq.read_table(stamp.path, columns=list(CHECKED), use_threads=False)
-    except (pa.ArrowException, OSError, KeyError) as error:
+        with pq.ParquetFile(stamp.path) as file:
+            n_rows = file.metadata.num_rows
+            if n_rows != rollout.n_samples:
+                trouble = f"has {n_rows} rows for {rollout.n_samples} samples of {rollout_name}"
+                return [_notice(stamp, trouble)]
+            table = file.read(columns=list(CHECKED), use_threads=False)
+    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         return [_notice(stamp, f"cannot be read ({reason})")]
     expected = (rollout.sample_index, rollout.response_length, rollout.total_length)

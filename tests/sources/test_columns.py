@@ -39,7 +39,7 @@ def test_the_pt_wins_over_columns_of_something_else(tmp_path):
 
 def test_fewer_rows_are_told(tmp_path):
     columns_file(tmp_path, step(tmp_path)[:1])
-    assert "sample_index" in found(tmp_path)[0].message
+    assert "has 1 rows for 2 samples" in found(tmp_path)[0].message
 
 
 def test_a_file_that_is_no_parquet_is_ignored(tmp_path):

@@ -268,7 +268,7 @@ def _coverage(
                 "alignment-failed",
                 "warning",
                 source,
-                f"Per-token values of {len(rows)} samples (row {_few(rows)}) could not be placed: a context-parallel "
+                f"Per-token values of {len(rows)} samples (rows {_few(rows)}) could not be placed: a context-parallel "
                 "rank is missing, or their lengths contradict the layout. They are left out.",
                 "Restore the files of all ranks. Dumps of older Miles versions do not record the layout.",
             )

@@ -26,11 +26,24 @@ except ModuleNotFoundError:  # run as a script where hatchling is not installed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ASSETS = ("report.js", "sample.js", "theme.js", "report.css", "favicon.svg", "licenses.txt")
+ASSETS = (
+    "report.js",
+    "sample.js",
+    "theme.js",
+    "vega.js",
+    "report.css",
+    "favicon.svg",
+    "licenses.txt",
+)
 """Every file of `miles_report/_assets`."""
 
 BUNDLED = ("hyparquet", "fzstd")
 """npm packages whose code is in the bundles, and whose licences go along."""
+
+VL_VERSION = "6.4"
+"""Vega-Lite of the chart bundle; that of the specs in `miles_report/charts/render.py`."""
+
+VEGA_GLOBALS = "window.vegaEmbed=vegaEmbed;window.vega=vega;"
 
 
 class AssetsHook(BuildHookInterface):
@@ -133,9 +146,21 @@ def _bundle(root: Path, folder: Path) -> None:
         )
         shutil.copy(root / "templates" / "favicon.svg", new)
         (new / "licenses.txt").write_text(_licenses(root), encoding="utf-8")
+        (new / "vega.js").write_text(_vega(), encoding="utf-8")
         for name in ASSETS:
             (new / name).chmod(0o644)
             (new / name).replace(folder / name)
+
+
+def _vega() -> str:
+    """Vega, Vega-Lite and vega-embed as one classic script that sets window.vega and window.vegaEmbed only.
+
+    The library leaks its top-level names, so it is wrapped in a function. It is made here since it takes seconds.
+    """
+    import vl_convert  # noqa: PLC0415  # the other actions of this script need none
+
+    script = vl_convert.javascript_bundle(VEGA_GLOBALS, VL_VERSION)
+    return f"(function(){{\n{script}\n}})();\n"
 
 
 def _licenses(root: Path) -> str:

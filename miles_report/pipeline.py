@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from miles_report import __version__
 from miles_report.run import Run
-from miles_report.site.assets import asset_paths, vega_version
+from miles_report.site.assets import asset_paths
 from miles_report.site.generation import Generation
 from miles_report.site.html import Shell
 from miles_report.site.page_output import PageMaker
@@ -95,7 +95,6 @@ def make_site(job: Job, options: BuildOptions) -> Generation:
     generation = Generation(
         inputs=job.inputs if is_final else "",
         lifecycles={name: life.to_json() for name, life in parts.lifecycles.items()},
-        vega=vega_version(),
         summary={
             "steps_built": len(made),
             "steps_kept": len(plan.kept),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,24 +15,27 @@ if TYPE_CHECKING:
 
     from miles_report.site.writer import SiteWriter
 
-BUNDLES = ("report.js", "sample.js", "theme.js", "report.css", "favicon.svg", "licenses.txt")
+BUNDLES = (
+    "report.js",
+    "sample.js",
+    "theme.js",
+    "vega.js",
+    "report.css",
+    "favicon.svg",
+    "licenses.txt",
+)
 """Made by hatch_build.py; logical names as `Shell.assets` has them."""
 
-VEGA = "vega.js"
-GLOBALS = "window.vegaEmbed=vegaEmbed;window.vega=vega;"
 ROBOTS = "robots.txt"
 ROBOTS_TEXT = b"User-agent: *\nDisallow: /\n"
 """A report may name people's data and machines; whoever publishes it openly can change the file on the server."""
 
 
-def write_assets(
-    writer: SiteWriter, *, vega: FileEntry | None, folder: Path | None = None
-) -> dict[str, FileEntry]:
+def write_assets(writer: SiteWriter, *, folder: Path | None = None) -> dict[str, FileEntry]:
     """Writes all assets.
 
     Args:
         writer: takes the files.
-        vega: the chart bundle where the site has that of the installed version; null: it is made, which takes seconds.
         folder: of the bundles; null: where the installation has them.
 
     Returns:
@@ -53,31 +55,12 @@ def write_assets(
                 "or install miles-report again."
             ) from cause
         entries[name] = _write(name, content, writer)
-    entries[VEGA] = vega or _write(VEGA, vega_bundle(), writer)
     return entries
 
 
 def asset_paths(entries: Mapping[str, FileEntry]) -> dict[str, str]:
     """Path of each logical name, as pages want it."""
     return {name: entry.path for name, entry in sorted(entries.items())}
-
-
-def vega_version() -> str:
-    """What the chart bundle is made by; it changes with this version only."""
-    return importlib.metadata.version("vl-convert-python")
-
-
-def vega_bundle() -> bytes:
-    """Vega, Vega-Lite and vega-embed as one classic script that sets window.vega and window.vegaEmbed only.
-
-    The library leaks its top-level names, so it is wrapped in a function.
-    """
-    import vl_convert  # noqa: PLC0415 - a JavaScript engine that a site which has its bundle never needs
-
-    from miles_report.charts.render import VL_VERSION  # noqa: PLC0415 - the same
-
-    script = vl_convert.javascript_bundle(GLOBALS, VL_VERSION)
-    return f"(function(){{\n{script}\n}})();\n".encode()
 
 
 def _write(name: str, content: bytes, writer: SiteWriter) -> FileEntry:

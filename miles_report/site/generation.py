@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from miles_report.site.writer import SiteWriter
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,6 @@ class Generation:
         previous: paths of the generation before it that are not in it; they go with the next build.
         keys: what each page was rendered from, by path.
         lifecycles: what the lifecycle slices of each step were made from, and the slices, by name of the step.
-        vega: version of vl_convert that made the chart bundle.
         summary: numbers of its closing line.
     """
 
@@ -42,7 +41,6 @@ class Generation:
     previous: tuple[str, ...] = ()
     keys: Mapping[str, str] = field(default_factory=dict)
     lifecycles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    vega: str = ""
     summary: Mapping[str, Any] = field(default_factory=dict)
 
     def is_whole(self, root: Path) -> bool:
@@ -72,7 +70,6 @@ class GenerationStore:
                 previous=tuple(value["previous"]),
                 keys=dict(value["keys"]),
                 lifecycles=dict(value["lifecycles"]),
-                vega=value["vega"],
                 summary=dict(value["summary"]),
             )
         return Generation()

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from miles_report.site.assets import ROBOTS, ROBOTS_TEXT, VEGA, vega_version, write_assets
+from miles_report.site.assets import ROBOTS, ROBOTS_TEXT, write_assets
 from miles_report.site.catalog import FileEntry, StepEntry, root_catalog, step_catalog
-from miles_report.site.generation import has_file
 from miles_report.site.lifecycle_output import write_lifecycles
 from miles_report.site.run_output import run_facts, run_tables, write_run_tables
 
@@ -68,7 +67,7 @@ def write_parts(
     Raises:
         BuildError: the disk refuses, or the bundles are missing.
     """
-    assets = write_assets(writer, vega=_known_vega(last, writer))
+    assets = write_assets(writer)
     writer.write(ROBOTS, ROBOTS_TEXT)
     lifecycles = write_lifecycles(run, records, last=last, prints=prints, writer=writer)
     catalogs = _write_catalogs(run, records, lifecycles, prints, writer)
@@ -92,15 +91,6 @@ def write_parts(
     ]
     files = {entry.path: entry for entry in entries}
     return Parts(assets, lifecycles, catalogs, tables, root, files)
-
-
-def _known_vega(last: Generation, writer: DirectoryWriter) -> FileEntry | None:
-    """The chart bundle of the last generation if it is what the installed version would make."""
-    if last.vega != vega_version():
-        return None
-    stem = VEGA.partition(".")[0]
-    found = [entry for path, entry in last.files.items() if path.startswith(f"assets/{stem}-")]
-    return found[0] if len(found) == 1 and has_file(writer.root, found[0]) else None
 
 
 def _write_catalogs(

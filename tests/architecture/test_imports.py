@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -52,7 +53,7 @@ def test_reading_needs_no_torch():
     names = [
         ".".join(path.relative_to(ROOT).with_suffix("").parts)
         for path in sorted((ROOT / "miles_report").rglob("*.py"))
-        if "_assets" not in path.parts and path.name not in {"__main__.py"}
+        if "_assets" not in path.parts and path.name != "__main__.py"
     ]
     code = (
         "import sys, importlib\n"
@@ -66,3 +67,10 @@ def test_layers():
     lint = Path(sys.executable).parent / "lint-imports"
     done = subprocess.run([lint], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def test_bundle_and_specs_speak_one_vega_lite():
+    hook = (ROOT / "hatch_build.py").read_text()
+    render = (ROOT / "miles_report" / "charts" / "render.py").read_text()
+    version = re.compile(r'^VL_VERSION = "([0-9.]+)"$', re.MULTILINE)
+    assert version.findall(hook) == version.findall(render) != []

@@ -87,6 +87,7 @@ function labelsThatFit(life, width) {
   /** @type {{from: number, to: number}[]} */
   const taken = [];
   const ranked = [...life.strips].sort((a, b) => b.end - b.start - (a.end - a.start));
+  /** @type {{left: number, label: string}[]} */
   const labels = [];
   for (const strip of ranked) {
     const left = ((strip.start - life.start) / span) * width;
@@ -96,9 +97,11 @@ function labelsThatFit(life, width) {
     });
     if (!label) continue;
     taken.push({ from: left, to: left + label.length * CHARACTER + LABEL_GAP });
-    labels.push(el('span', { style: { left: `${(100 * left) / width}%` } }, label));
+    labels.push({ left, label });
   }
-  return labels;
+  return labels
+    .sort((a, b) => a.left - b.left)
+    .map(({ left, label }) => el('span', { style: { left: `${(100 * left) / width}%` } }, label));
 }
 
 /**

@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 from builders.dumps import rollout_dump, sample, train_dump
 
-from miles_report.pages.page import Stat
 from miles_report.pages.step import MAX_ROWS, step_page, unavailable_step_page
 from miles_report.pages.step_columns import default_columns, version_text
 from miles_report.pages.step_figures import default_axes, outcome
@@ -32,7 +31,7 @@ def page_of(root, *, step=0, evaluation=False, **options):
     return step_page(run.open_step(step, evaluation=evaluation), run.facts, **options)
 
 
-def numbers(page) -> dict[str, Stat]:
+def numbers(page):
     return {stat.label: stat for stat in page.values["numbers"]}
 
 

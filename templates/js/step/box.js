@@ -43,6 +43,7 @@ export function createFilterBox({ parse, examples, onChange, placeholder }) {
   };
   const send = () => {
     clearTimeout(timer);
+    timer = 0;
     onChange(input.value);
   };
   const replace = (/** @type {string} */ text) => {
@@ -80,7 +81,8 @@ export function createFilterBox({ parse, examples, onChange, placeholder }) {
     node: el('div', { class: 'step-box-outer' }, field, error),
     examples: button,
     set(text) {
-      if (text === input.value) return;
+      // What is being typed is not told yet: a change from elsewhere must not take it away.
+      if (timer || text === input.value) return;
       input.value = text;
       show();
     },

@@ -48,6 +48,21 @@ export function axisScale(numbers, range) {
 }
 
 /**
+ * Ticks for a log axis: powers of ten, with 2 and 5 between them where there are few.
+ *
+ * @param {[number, number]} domain both above zero
+ * @returns {number[]}
+ */
+export function decadeTicks([low, high]) {
+  const first = Math.floor(Math.log10(low));
+  const powers = Array.from({ length: Math.ceil(Math.log10(high)) - first + 1 }, (_, i) => first + i);
+  const within = (/** @type {number[]} */ values) => values.filter(value => value >= low && value <= high);
+  const tens = within(powers.map(power => Number(`1e${power}`)));
+  if (tens.length > 2) return tens.filter((_, i) => i % Math.ceil(tens.length / 6) === 0);
+  return within(powers.flatMap(power => [1, 2, 5].map(part => Number(`${part}e${power}`))));
+}
+
+/**
  * Places for values that share few whole numbers: each a little aside, always the same way, so that marks do not hide
  * each other.
  *

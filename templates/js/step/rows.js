@@ -39,6 +39,14 @@ export function createRows(frame, { address, onSort, onOrder, onPin, onOpen }) {
     onPin: row => onPin(state.rows[row]),
   });
   table.node.classList.add('step-rows');
+  const head = /** @type {HTMLElement} */ (table.node.querySelector('thead'));
+  const decorate = () => [...head.querySelectorAll('th')].forEach((cell, i) => {
+    cell.draggable = true;
+    cell.dataset.name = state.columns[i]?.name ?? '';
+  });
+  // The table draws its head again whenever its width changes.
+  const watcher = new MutationObserver(decorate);
+  watcher.observe(head, { childList: true });
   let dragged = '';
   const header = (/** @type {Event} */ event) => /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest?.('th'));
   const nameOf = (/** @type {HTMLElement | null} */ cell) => cell?.dataset.name ?? '';
@@ -77,16 +85,14 @@ export function createRows(frame, { address, onSort, onOrder, onPin, onOpen }) {
           cell: row => cell(column, state.rows[row], bars.get(column.name)),
         })),
       });
-      [...table.node.querySelectorAll('thead th')].forEach((node, i) => {
-        node.setAttribute('draggable', 'true');
-        /** @type {HTMLElement} */ (node).dataset.name = state.columns[i].name;
-      });
+      decorate();
     },
     reveal: row => {
       const at = state.rows.indexOf(row);
       if (at >= 0) table.reveal(at);
     },
     dispose() {
+      watcher.disconnect();
       offs.forEach(off => off());
       table.dispose();
     },

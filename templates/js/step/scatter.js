@@ -10,7 +10,7 @@ import { drawPoints, nearestPoint, sharpCanvas, token } from '../marks/points.js
 import { createTooltip, tooltipRows } from '../ui/tooltip.js';
 import { cellText, columnTitle } from './columns.js';
 import { summary } from './compare.js';
-import { axisScale, inRange, kindsOf, numbersOf, spreadOut } from './plot.js';
+import { axisScale, decadeTicks, inRange, kindsOf, numbersOf, spreadOut } from './plot.js';
 import { roundRange } from './state.js';
 
 /** @typedef {import('../types').Frame} Frame */
@@ -33,6 +33,8 @@ const TOP = 12;
 const BOTTOM = 40;
 const BINS = 24;
 const NAMED = 3;
+/** Above so many samples marks are paler, so that their density is seen. */
+const MANY = 1500;
 
 /**
  * @param {Frame} frame
@@ -68,13 +70,14 @@ export function createScatter(frame, columns, { onBrush, onOpen }) {
     const kinds = kindsOf(frame, state.colour, cell => (state?.colour ? cellText(state.colour, cell) : ''));
     const shown = [...filtered].filter(row => Number.isFinite(xs[row]) && Number.isFinite(ys[row]));
 
+    const alpha = frame.length > MANY ? 0.5 : 0.85;
     const pen = sharpCanvas(canvas, width, HEIGHT);
     for (const kind of kinds) {
       const look = { shape: kind.shape, size: kind.size };
       const colour = token(node, kind.token);
       const rows = { ghost: kind.rows.filter(row => !filtered.has(row)), rest: kind.rows.filter(row => filtered.has(row) && !chosen(row)), chosen: kind.rows.filter(chosen) };
-      drawPoints(pen, placedX, placedY, x, y, { ...look, colour, rows: rows.ghost, filled: kind.filled, alpha: 0.22 });
-      drawPoints(pen, placedX, placedY, x, y, { ...look, colour, rows: rows.rest, filled: kind.filled, alpha: 0.85 });
+      drawPoints(pen, placedX, placedY, x, y, { ...look, colour, rows: rows.ghost, filled: kind.filled, alpha: alpha / 4 });
+      drawPoints(pen, placedX, placedY, x, y, { ...look, colour, rows: rows.rest, filled: kind.filled, alpha });
       drawPoints(pen, placedX, placedY, x, y, { ...look, colour, rows: rows.chosen, filled: kind.filled || Boolean(xRange || yRange), size: kind.size + (xRange || yRange ? 0.5 : 0) });
     }
 
@@ -82,8 +85,8 @@ export function createScatter(frame, columns, { onBrush, onOpen }) {
     const every = Array.from({ length: frame.length }, (_, row) => row);
     const mean = summary(Array.from(ys, one => (Number.isFinite(one) ? one : null)), every).mean;
     fill(axes,
-      yAxis(y, [area.x0, area.x1], { count: 4 }),
-      xAxis(x, area.y1, { count: 7 }),
+      yAxis(y, [area.x0, area.x1], y.kind === 'log' ? { ticks: decadeTicks(y.domain) } : { count: 4 }),
+      xAxis(x, area.y1, x.kind === 'log' ? { ticks: decadeTicks(x.domain) } : { count: 7 }),
       svg('text', { x: area.x0, y: HEIGHT - 6 }, columnTitle(xColumn) + (x.kind === 'log' ? ' (log)' : '')),
       sideBars(ys, shown, y, area.x1 + 2));
     brush?.dispose();

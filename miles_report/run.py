@@ -226,7 +226,7 @@ class Run:
         frames = [
             tables.select(name, **selection) for tables in self._opened(step, evaluation=evaluation)
         ]
-        return pl.concat(frames, how="diagonal") if frames else empty_table(name)
+        return pl.concat(frames, how="diagonal_relaxed") if frames else empty_table(name)
 
     def _opened(self, steps: list[int] | None, *, evaluation: bool) -> Iterator[StepTables]:
         if steps is not None:

@@ -13,6 +13,7 @@ from miles_report.tables.data_buffer import data_buffer_length, data_buffer_tabl
 from miles_report.tables.frames import empty_table, notices_table
 from miles_report.tables.metrics import metrics_table
 from miles_report.tables.mfu import mfu_table
+from miles_report.tables.repeated_notices import merge_repeated
 from miles_report.tables.run_table import RunParts, run_table
 from miles_report.tables.trajectories import step_window, trajectories_table, unplaced_events
 
@@ -133,7 +134,7 @@ RUN_WIDE: Mapping[str, Callable[..., pl.DataFrame]] = {
 
 def gather_notices(run: Run) -> tuple[Notice, ...]:
     """Everything that is absent, skipped or broken, each once; reads every stream and every step not known yet."""
-    return tuple(sorted(set(_every_notice(run))))
+    return merge_repeated(_every_notice(run))
 
 
 def _every_notice(run: Run) -> Iterator[Notice]:

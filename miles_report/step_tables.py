@@ -141,11 +141,13 @@ class StepTables:
                 )
             return [row]
         if sample is not None:
-            found = self.samples.filter(pl.col("sample_index") == sample)["row"].to_list()
+            found: list[int] = self.samples.filter(pl.col("sample_index") == sample)[
+                "row"
+            ].to_list()
             if not found:
                 raise NotFoundError(f"Step {self.step} has no sample {sample}.")
             return found
-        return rows.to_list()
+        return list(rows)
 
     def _single_row(self, row: int | None, sample: int | None) -> int | None:
         if row is None and sample is None:

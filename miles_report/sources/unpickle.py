@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from miles_report.sources.torch_values import Values
 
 MOST_OPCODES: Final = (
-    10_000_000  # outside runs of numbers; a step of 10,000 samples has about a million
+    20_000_000  # outside runs of numbers; a step of 10,000 samples has about a million
 )
 SHORTEST_ARRAY: Final = 16  # numbers from which a list may become an array
 _LONGEST_OPCODE = 9  # bytes, arguments of fixed length included

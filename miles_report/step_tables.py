@@ -107,7 +107,8 @@ class StepTables:
         *,
         row: int | None = None,
         sample: int | None = None,
-        **positions: int,
+        start: int | None = None,
+        end: int | None = None,
     ) -> pl.DataFrame:
         """A per-step table, of one sample if row or sample names it.
 
@@ -116,7 +117,7 @@ class StepTables:
             UsageError: several rows share the sample index and the table takes only one sample.
         """
         if name == "tokens":
-            return self.tokens(row=self._single_row(row, sample), **positions)
+            return self.tokens(row=self._single_row(row, sample), start=start, end=end)
         frame: pl.DataFrame = getattr(self, name)
         if row is None and sample is None:
             return frame

@@ -62,9 +62,7 @@ def _steps(
 @click.option("--strict", is_flag=True, help=HELP["strict"])
 @click.option("--title", default="", help=HELP["title"])
 @click.option("--every", type=click.FloatRange(min=1), metavar="SECONDS", help=HELP["every"])
-@click.pass_context
 def build_command(
-    context: click.Context,
     dump: Path,
     site: Path,
     *,
@@ -78,7 +76,9 @@ def build_command(
     options = BuildOptions(**chosen)
     if every is None:
         result = _build(dump, site, options)
-        context.exit(1 if strict and _is_troubled(result) else 0)
+        if strict and _is_troubled(result):
+            click.get_current_context().exit(1)
+        return
     for _ in _ticks(every):
         try:
             _build(dump, site, options)

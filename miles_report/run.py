@@ -85,6 +85,7 @@ class Run:
         files: its listing.
         clock: wall clock in Unix seconds; decides whether an unreadable file is still being written.
         outlines: steps whose outline is known already, so that they are not read for run-wide tables.
+        kept_steps: steps whose data stay in memory; a build, which looks at each once, keeps none.
     """
 
     def __init__(
@@ -93,8 +94,10 @@ class Run:
         *,
         clock: Callable[[], float] = time.time,
         outlines: Mapping[StepKey, StepOutline] | None = None,
+        kept_steps: int = KEPT_STEPS,
     ) -> None:
         self.files = files
+        self._kept_steps = kept_steps
         self.telemetry = Telemetry(files)
         self._clock = clock
         self._outlines: dict[StepKey, StepOutline] = dict(outlines or {})
@@ -205,15 +208,16 @@ class Run:
 
     def _data(self, step: int, *, evaluation: bool) -> StepData:
         key = (step, evaluation)
-        if key not in self._kept:
+        data = self._kept.pop(key, None)
+        if data is None:
             what = "evaluation" if evaluation else "step"
             if self.files.rollout(step, evaluation=evaluation) is None:
                 raise NotFoundError(f"There is no {what} {step} in {self.files.root}.")
-            self._kept[key] = read_step(self.files, step, evaluation=evaluation, now=self._clock())
-            while len(self._kept) > KEPT_STEPS:
-                self._kept.popitem(last=False)
-        self._kept.move_to_end(key)
-        return self._kept[key]
+            data = read_step(self.files, step, evaluation=evaluation, now=self._clock())
+        self._kept[key] = data
+        while len(self._kept) > self._kept_steps:
+            self._kept.popitem(last=False)
+        return data
 
     def _per_step(
         self,

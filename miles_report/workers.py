@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-TaskIn = TypeVar("TaskIn", contravariant=True)
-ResultOut = TypeVar("ResultOut", covariant=True)
+Task_contra = TypeVar("Task_contra", contravariant=True)
+Result_co = TypeVar("Result_co", covariant=True)
 
 STOP_S = 5.0
 """How long a worker may take to end before it is killed."""
 
 
-class Workshop(Protocol[TaskIn, ResultOut]):
+class Workshop(Protocol[Task_contra, Result_co]):
     """Makes the function that does tasks; sent to each worker, so it must be picklable."""
 
-    def open(self) -> Callable[[TaskIn], ResultOut]:
+    def open(self) -> Callable[[Task_contra], Result_co]:
         """Called once a worker; what it opens serves all tasks of that worker."""
 
 
@@ -64,7 +64,7 @@ class StepWorkshop:
 
     def open(self) -> Callable[[StepTask], StepRecord]:
         """One run and one writer for all steps of a worker."""
-        run = Run(self.files, clock=lambda: self.now)
+        run = Run(self.files, clock=lambda: self.now, kept_steps=0)
         writer = DirectoryWriter(self.site)
         return lambda task: make_step(run, task, self.facts, writer)
 

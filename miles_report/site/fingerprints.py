@@ -87,6 +87,7 @@ class Fingerprints:
         files = self._files
         return fingerprint(
             self.common,
+            _changes(_package() / "_assets"),
             options,
             [
                 _stamps(group.values())
@@ -102,15 +103,27 @@ class Fingerprints:
 
 def program() -> str:
     """The version of this program; in a checkout also of every source, so that an edit shows at once."""
-    package = Path(miles_report.__file__).parent
-    sources = [package, package.parent / "templates"]
-    changed = [
-        (path.name, path.stat().st_size, path.stat().st_mtime_ns)
-        for source in sources
-        for path in sorted(source.rglob("*"))
-        if path.suffix in {".py", ".html"}
+    package = _package()
+    changes = [
+        change
+        for folder in (package, package.parent / "templates" / "pages")
+        for change in _changes(folder)
+        if change[0].endswith((".py", ".html"))
     ]
-    return fingerprint(miles_report.__version__, changed)
+    return fingerprint(miles_report.__version__, changes)
+
+
+def _package() -> Path:
+    return Path(miles_report.__file__).parent
+
+
+def _changes(folder: Path) -> list[tuple[str, int, int]]:
+    """Name, size and time of every file below a folder."""
+    return [
+        (path.name, path.stat().st_size, path.stat().st_mtime_ns)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    ]
 
 
 def _may_hold(stamp: FileStamp, window: tuple[float, float]) -> bool:

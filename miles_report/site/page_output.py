@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from miles_report.pages.page import Link
 from miles_report.pages.sample import own_path
-from miles_report.pages.step import step_path, step_title
+from miles_report.pages.step_places import step_path, step_title
 from miles_report.site.fingerprints import fingerprint
 from miles_report.site.html import Shell, render_body, render_page
 from miles_report.site.plan import ROWS_A_TASK

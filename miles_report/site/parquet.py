@@ -31,8 +31,6 @@ RANGE_KEYS = ("step", "row", "position", "ts")
 WHOLE = 1 << 30
 """Rows and bytes of a page: more than any slice has."""
 
-INT32 = np.iinfo(np.int32)
-
 
 class ParquetEncoder:
     """Encodes parts of one table with the same schema, whatever rows each part has."""
@@ -44,7 +42,9 @@ class ParquetEncoder:
             name: of the table; its declaration says how columns are rounded.
             frame: all rows.
         """
-        self.table = _to_arrow(frame)
+        columns = frame.get_columns()
+        del frame
+        self.table = _to_arrow(columns)
         self._roundings = _roundings(name, self.table.schema)
         zstd = name in ZSTD_TABLES
         self._options: dict[str, Any] = {
@@ -84,14 +84,19 @@ class ParquetEncoder:
                 ranges[key] = (extremes["min"], extremes["max"])
         return ranges
 
-    def row_bytes(self) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Bytes of each row before encoding, roughly; (n_rows,)."""
-        fixed = sum(_width(column.type) for column in self.table.columns)
-        sizes = np.full(self.table.num_rows, fixed)
-        for column in self.table.columns:
-            if pa.types.is_large_string(column.type):
-                sizes += pc.fill_null(pc.binary_length(column), 0).to_numpy()
-        return sizes
+    @property
+    def fixed_bytes(self) -> float:
+        """Bytes of each row before encoding, roughly, without its text."""
+        return sum(_width(column.type) for column in self.table.columns)
+
+    def text_bytes(self) -> np.ndarray[Any, np.dtype[np.float64]] | None:
+        """Bytes of the text of each row, (n_rows,); null if the table has no text."""
+        lengths = [
+            pc.fill_null(pc.binary_length(column), 0).to_numpy()
+            for column in self.table.columns
+            if pa.types.is_large_string(column.type)
+        ]
+        return np.sum(lengths, axis=0, dtype=np.float64) if lengths else None
 
 
 def decode(content: bytes) -> pl.DataFrame:
@@ -105,26 +110,26 @@ def decode(content: bytes) -> pl.DataFrame:
     return frame
 
 
-def _to_arrow(frame: pl.DataFrame) -> pa.Table:
-    casts = [
-        pl.col(name).cast(pl.Int32)
-        for name, dtype in frame.schema.items()
-        if dtype == pl.Int64 and _fits(frame[name])
-    ]
-    narrow = frame.with_columns(casts).rechunk()
-    arrow = narrow.to_arrow(compat_level=pl.CompatLevel.oldest())
-    fields = [
-        pa.field(field.name, field.type, nullable=narrow[field.name].null_count() > 0)
-        for field in arrow.schema
-    ]
-    return pa.Table.from_arrays(arrow.columns, schema=pa.schema(fields))
+def _to_arrow(columns: list[pl.Series]) -> pa.Table:
+    """The columns as arrow, each of one chunk; they are taken out of the list one by one, so that memory is freed."""
+    fields, arrays = [], []
+    columns.reverse()
+    while columns:
+        column = _narrow(columns.pop().rechunk())
+        array = column.to_arrow(compat_level=pl.CompatLevel.oldest())
+        fields.append(pa.field(column.name, array.type, nullable=column.null_count() > 0))
+        arrays.append(array)
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
-def _fits(column: pl.Series) -> bool:
-    low, high = column.min(), column.max()
-    if low is None or high is None:
-        return True
-    return bool(low >= INT32.min and high <= INT32.max)  # type: ignore[operator]
+def _narrow(column: pl.Series) -> pl.Series:
+    """Integers as int32 if all of them fit."""
+    if column.dtype != pl.Int64:
+        return column
+    try:
+        return column.cast(pl.Int32)
+    except pl.exceptions.InvalidOperationError:
+        return column
 
 
 def _roundings(name: str, schema: pa.Schema) -> dict[str, Rounding]:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
 
 TARGET_BYTES = (1 << 20) * 15 // 16  # so that most stay below 1 MiB
 MAX_BYTES = 8 << 20
@@ -96,9 +95,10 @@ def encode_table(name: str, frame: pl.DataFrame, *, folder: str) -> Iterator[tup
     Yields:
         Each slice and its bytes, one at a time.
     """
-    dropped = NOT_IN_SLICES.get(name, ())
-    encoder = ParquetEncoder(name, frame.drop(dropped, strict=False))
-    for number, (start, stop, content) in enumerate(_parts(encoder, frame.height)):
+    frame = frame.drop(NOT_IN_SLICES.get(name, ()), strict=False)
+    encoder = ParquetEncoder(name, frame)
+    del frame  # the encoder has its own, narrower copy
+    for number, (start, stop, content) in enumerate(_parts(encoder)):
         digest = content_hash(content)
         slice_ = Slice(
             path=f"{folder}/{name}-{number}-{digest}.parquet",
@@ -111,21 +111,49 @@ def encode_table(name: str, frame: pl.DataFrame, *, folder: str) -> Iterator[tup
         yield slice_, content
 
 
-def _parts(encoder: ParquetEncoder, height: int) -> Iterator[tuple[int, int, bytes]]:
+def _parts(encoder: ParquetEncoder) -> Iterator[tuple[int, int, bytes]]:
     """Consecutive parts near the target size, judged by how well the part before was compressed."""
-    raw = np.concatenate(([0.0], np.cumsum(encoder.row_bytes())))
-    cuts = _sample_ends(encoder) if height else None
+    height = encoder.table.num_rows
+    rows = _RowSizes(encoder)
+    ends = _sample_ends(encoder) if height else None
     start, ratio = 0, FIRST_RATIO
     while True:
-        stop = _stop(raw, cuts, start, TARGET_BYTES / ratio)
+        reach = rows.reach(start, TARGET_BYTES / ratio)
+        stop = reach if ends is None or reach == height else _sample_stop(ends, start, reach)
         content = encoder.encode(start, stop)
-        ratio = max(len(content) / max(raw[stop] - raw[start], 1.0), 1e-3)
+        ratio = max(len(content) / max(rows.between(start, stop), 1.0), 1e-3)
         if len(content) > MAX_BYTES and stop - start > 1:
             continue
         yield start, stop, content
         start = stop
         if start >= height:
             return
+
+
+class _RowSizes:
+    """Bytes of rows before encoding, roughly."""
+
+    def __init__(self, encoder: ParquetEncoder) -> None:
+        self._height = encoder.table.num_rows
+        self._fixed = max(encoder.fixed_bytes, 1.0)
+        text = encoder.text_bytes()
+        self._until = (
+            None if text is None else np.concatenate(([0.0], np.cumsum(text + self._fixed)))
+        )
+
+    def between(self, start: int, stop: int) -> float:
+        """Of the rows [start, stop)."""
+        if self._until is None:
+            return (stop - start) * self._fixed
+        return float(self._until[stop] - self._until[start])
+
+    def reach(self, start: int, allowance: float) -> int:
+        """Where rows from `start` on that are so large end; at least one row, if there is one."""
+        if self._until is None:
+            stop = start + int(allowance / self._fixed)
+        else:
+            stop = int(np.searchsorted(self._until, self._until[start] + allowance, "right")) - 1
+        return min(max(stop, start + 1), self._height)
 
 
 def _sample_ends(encoder: ParquetEncoder) -> Ints | None:
@@ -138,15 +166,11 @@ def _sample_ends(encoder: ParquetEncoder) -> Ints | None:
     return np.append(ends, len(rows))
 
 
-def _stop(raw: Floats, ends: Ints | None, start: int, allowance: float) -> int:
-    """Where a part that begins at `start` ends: behind a sample if one ends in reach, else inside it."""
-    reach = int(np.searchsorted(raw, raw[start] + allowance, "right")) - 1
-    reach = min(max(reach, start + 1), len(raw) - 1)
-    if ends is None or reach == len(raw) - 1:
-        return reach
+def _sample_stop(ends: Ints, start: int, reach: int) -> int:
+    """Where a part that begins at `start` ends: behind the last sample in reach, else inside the sample."""
     end = int(ends[max(int(np.searchsorted(ends, reach, "right")) - 1, 0)])
     if start < end <= reach:
         return end
     sample_end = int(ends[np.searchsorted(ends, start, "right")])
-    pieces = -(-(sample_end - start) // (reach - start))
-    return start - (start - sample_end) // pieces
+    pieces: int = -(-(sample_end - start) // (reach - start))
+    return start + -(-(sample_end - start) // pieces)

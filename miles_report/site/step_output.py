@@ -119,7 +119,9 @@ def write_table(
         What the catalogue says of them.
     """
     slices = []
-    for entry, content in encode_table(name, frame, folder=folder):
+    parts = encode_table(name, frame, folder=folder)
+    del frame  # the parts free it as soon as they have what they need
+    for entry, content in parts:
         writer.write(entry.path, content)
         slices.append(entry)
     return tuple(slices)

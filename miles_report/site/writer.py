@@ -9,11 +9,11 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from miles_report.errors import BuildError
-from miles_report.site.slices import content_hash
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +60,7 @@ class DirectoryWriter:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._written: dict[str, str] = {}
+        self._written: dict[str, tuple[int, int]] = {}
         self._prepared: dict[str, str] = {}
 
     def write(self, path: str, content: bytes) -> None:
@@ -100,7 +100,7 @@ class DirectoryWriter:
 
     def _claims(self, path: str, content: bytes) -> bool:
         """Whether the file is still to be written."""
-        digest = content_hash(content)
+        digest = (len(content), zlib.crc32(content))
         known = self._written.get(path)
         if known not in (None, digest):
             raise _conflict(path)

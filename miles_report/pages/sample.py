@@ -125,7 +125,7 @@ def _crumbs(sample: Mapping[str, Any]) -> tuple[Link, ...]:
         crumbs.append(
             Link(
                 f"Group {sample['group_index']}",
-                f"{page}?filter=group_index={sample['group_index']}",
+                f"{page}?tab=groups&group={sample['group_index']}",
             )
         )
     return tuple(crumbs)

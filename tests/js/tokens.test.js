@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { afterTool } from '../../templates/js/sample/aftertool.js';
+import { marksIn, strongTokens } from '../../templates/js/sample/bridge.js';
 import { recoverBytes } from '../../templates/js/sample/bytes.js';
 import { jumpsOf } from '../../templates/js/sample/jumps.js';
 import { layOut, lineExtremes, lineOf } from '../../templates/js/sample/layout.js';
@@ -208,4 +209,13 @@ test('what follows a tool result is summed over the page', () => {
   assert.equal(found.differenceShare, 0.75);
   assert.deepEqual(found.means.slice(0, 3), [1.25, 0.25, 0]);
   assert.equal(afterTool(createTokens(readPayload(payloadOf({ lp_diff: [null, null, 1, 1] })))), null);
+});
+
+test('tokens with a ratio above 10 are found in the words of their turn', () => {
+  const tokens = agentic([null, null, 0.1, 2.5, null, null, 0.9, 2.4]);
+  assert.deepEqual(strongTokens(tokens), [3, 7]);
+  assert.deepEqual(marksIn(tokens, 1, 'cd').map(({ from, to, position }) => [from, to, position]), [[1, 2, 3]]);
+  assert.deepEqual(marksIn(tokens, 2, 'h').map((mark) => mark.position), [7]);
+  assert.deepEqual(marksIn(tokens, 1, 'something else'), []);
+  assert.deepEqual(marksIn(tokens, 3, 'cd'), []);
 });

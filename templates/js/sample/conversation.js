@@ -2,6 +2,7 @@
 
 import { el, fill, on } from '../dom.js';
 import { count, number, plural, seconds } from '../format.js';
+import { marksIn } from './bridge.js';
 import { conversationSide } from './conversationside.js';
 import { inert } from './glyphs.js';
 import { rewardFact, versionName } from './head.js';
@@ -53,7 +54,7 @@ export function mountConversation(host, actions, tokens, life, context) {
           nodes.push(el('p', { class: 'between' }, el('span', null, ''), el('span', null, el('b', null, seconds(wait)), ` in the queue before turn ${turn}`)));
         }
       }
-      nodes.push(messageNode(entry, turn, raw, tokens, life));
+      nodes.push(messageNode(entry, turn, raw, tokens, life, context));
     }
     return nodes;
   }
@@ -133,13 +134,15 @@ function emptyConversation(recorded) {
  * @param {boolean} raw
  * @param {Tokens} tokens
  * @param {Life|null} life
+ * @param {Context} context
  * @returns {HTMLElement}
  */
-function messageNode(entry, turn, raw, tokens, life) {
+function messageNode(entry, turn, raw, tokens, life, context) {
+  const spoken = entry.role === 'assistant' ? turn : 0;
   const body = raw
     ? [el('pre', { class: 'markup' }, inert(entry.raw))]
     : entry.blocks.length > 0
-      ? entry.blocks.map((one) => blockNode(one, entry.role))
+      ? entry.blocks.map((one) => blockNode(one, entry.role, marked(tokens, spoken, one.text, context)))
       : [el('p', { class: 'muted' }, 'no content')];
   return el(
     'section',
@@ -211,17 +214,51 @@ function waitBefore(life, turn) {
 }
 
 /**
+ * @param {Tokens} tokens
+ * @param {number} turn of the speaker; 0 for other speakers
+ * @param {string} text
+ * @param {Context} context
+ * @returns {(Node|string)[]} the text with links where its tokens stand out
+ */
+function marked(tokens, turn, text, context) {
+  /** @type {(Node|string)[]} */
+  const parts = [];
+  let from = 0;
+  for (const mark of turn > 0 ? marksIn(tokens, turn, text) : []) {
+    const position = String(mark.position);
+    parts.push(inert(text.slice(from, mark.from)));
+    parts.push(
+      el(
+        'a',
+        {
+          href: `?tab=tokens&pos=${position}`,
+          title: `importance ratio ${number(mark.ratio)}, position ${position}`,
+          onClick: (/** @type {Event} */ event) => {
+            event.preventDefault();
+            context.url.set({ tab: 'tokens', pos: position }, { push: true });
+          },
+        },
+        inert(text.slice(mark.from, mark.to)),
+      ),
+    );
+    from = mark.to;
+  }
+  return [...parts, inert(text.slice(from))];
+}
+
+/**
  * @param {Block} block
  * @param {string} role
+ * @param {(Node|string)[]} content its text as it is shown
  * @returns {HTMLElement}
  */
-function blockNode(block, role) {
-  if (block.kind === 'thinking') return foldable('thinking', 'thinking', block.text, el('div', { class: 'prose' }, inert(block.text)));
-  if (block.kind === 'call') return callNode(block);
+function blockNode(block, role, content) {
+  if (block.kind === 'thinking') return foldable('thinking', 'thinking', block.text, el('div', { class: 'prose' }, content));
+  if (block.kind === 'call') return callNode(block, content);
   if (block.kind === 'image') return imageNode(block);
-  if (block.kind === 'other') return foldable('other', inert(block.name), block.text, el('pre', null, inert(block.text)));
-  if (role === 'tool') return foldable('result', 'result', block.text, el('pre', null, inert(block.text)));
-  return el('div', { class: 'prose' }, inert(block.text));
+  if (block.kind === 'other') return foldable('other', inert(block.name), block.text, el('pre', null, content));
+  if (role === 'tool') return foldable('result', 'result', block.text, el('pre', null, content));
+  return el('div', { class: 'prose' }, content);
 }
 
 /**
@@ -251,14 +288,15 @@ function sizeOf(text) {
 
 /**
  * @param {Block} block
+ * @param {(Node|string)[]} content
  * @returns {HTMLElement}
  */
-function callNode(block) {
+function callNode(block, content) {
   return el(
     'details',
     { class: 'block call', open: true },
     el('summary', { title: block.id ? `call ${block.id}` : null }, 'calls ', el('b', null, inert(block.name)), block.argument && `, ${inert(block.argument)}`, el('small', null, sizeOf(block.text))),
-    block.text === '' ? el('p', { class: 'muted' }, 'without arguments') : el('pre', null, inert(block.text)),
+    block.text === '' ? el('p', { class: 'muted' }, 'without arguments') : el('pre', null, content),
   );
 }
 

@@ -3,6 +3,7 @@
 import { el } from '../dom.js';
 import { DASH, count, number } from '../format.js';
 import { total } from './aftertool.js';
+import { BRIDGED_RATIO, strongTokens } from './bridge.js';
 import { sampleHref, siblingName } from './head.js';
 import { toolsOffered } from './messages.js';
 
@@ -26,6 +27,7 @@ export function conversationSide(tokens, entries, context) {
     turnsPart(tokens, context),
     groupPart(tokens, context),
     toolsPart(entries),
+    bridgePart(tokens, context),
   );
 }
 
@@ -45,7 +47,7 @@ function turnsPart(tokens, context) {
       label: segment.label,
       start: segment.start,
       end: segment.end,
-      strong: segment.kind === 'turn',
+      strong: segment.kind !== 'masked',
       mean: difference ? meanOf(difference, segment.start, segment.end) : null,
     })),
   ].filter((part) => part.end > part.start);
@@ -138,5 +140,22 @@ function toolsPart(entries) {
     tools.map((tool) =>
       el('details', { class: 'block' }, el('summary', { class: 'mono' }, `${tool.name}(${tool.parameters.join(', ')})`), el('pre', null, tool.schema)),
     ),
+  );
+}
+
+/**
+ * @param {Tokens} tokens
+ * @param {Context} context
+ * @returns {HTMLElement|null}
+ */
+function bridgePart(tokens, context) {
+  const strong = strongTokens(tokens);
+  if (strong.length === 0) return null;
+  return el(
+    'section',
+    { class: 'side-part' },
+    el('h3', null, 'Underlined words'),
+    el('p', { class: 'secondary muted' }, `Tokens whose importance ratio is above ${BRIDGED_RATIO}. `),
+    el('p', { class: 'secondary' }, el('a', { href: `?tab=tokens&pos=${strong[0]}`, onClick: (/** @type {Event} */ event) => open(event, context, strong[0]) }, 'Read them as tokens →')),
   );
 }

@@ -200,7 +200,7 @@ function crumbs(context, data) {
       ? []
       : [
           ' / ',
-          el('a', { href: context.href(`${page}?filter=group_index=${sample.group_index}`) }, `Group ${sample.group_index}`),
+          el('a', { href: context.href(`${page}?tab=groups&group=${sample.group_index}`) }, `Group ${sample.group_index}`),
         ];
   return el(
     'nav',

@@ -5,7 +5,7 @@
 
 import { el, on } from '../dom.js';
 import { layOut, lineExtremes, lineOf } from './layout.js';
-import { paint } from './scale.js';
+import { createPainter } from './painter.js';
 import { segmentAt } from './segments.js';
 import { createRuler } from './ruler.js';
 import { gutterOf, marginBar } from './stripparts.js';
@@ -19,6 +19,7 @@ import { gutterOf, marginBar } from './stripparts.js';
  * @property {(series: Series|null, scale: Scale|null) => void} colour
  * @property {(index: number|null) => void} select
  * @property {(index: number, where?: 'start'|'nearest') => void} reveal
+ * @property {(index: number) => void} show reveal it, and bring it into the window
  * @property {(ids: boolean) => void} showIds
  * @property {(hits: {start: number, end: number}[]) => void} mark
  * @property {(index: number, by: number) => number} lineStep token above or below
@@ -37,6 +38,7 @@ const PAD = 4;
 const GUTTER = 3 * 18 + 2 * PAD;
 const NARROW = 720;
 const OVERSCAN = 12 * LINE;
+const EDGE = 2 * LINE;
 
 /**
  * @param {HTMLElement} host
@@ -66,13 +68,7 @@ export function createStrip(host, tokens, margin, handlers) {
   let top = new Float64Array(1);
   let narrow = false;
   let ids = false;
-  /** @type {Series|null} */
-  let series = null;
-  /** @type {Scale|null} */
-  let scale = null;
-  /** @type {number|null} */
-  let selected = null;
-  let found = new Uint8Array(tokens.length);
+  const painter = createPainter(tokens);
   /** @type {Map<number, {block: HTMLElement, body: HTMLElement, bars: HTMLElement, lines: Map<number, HTMLElement[]>}>} */
   const blocks = new Map();
   const biggest = margin ? extreme(margin) : 0;
@@ -149,7 +145,6 @@ export function createStrip(host, tokens, margin, handlers) {
    * @param {number} to
    */
   function drawSegment(index, from, to) {
-    const segment = tokens.segments[index];
     const one = blocks.get(index) ?? addBlock(index);
     const start = layout.segmentLine[index];
     const end = layout.segmentLine[index + 1];
@@ -163,7 +158,7 @@ export function createStrip(host, tokens, margin, handlers) {
     for (let line = firstLine; line <= lastLine; line += 1) {
       if (one.lines.has(line)) continue;
       const offset = (line - start) * LINE;
-      const text = el('div', { class: 'line', style: { top: `${offset}px` } }, spans(line, segment.kind));
+      const text = el('div', { class: 'line', style: { top: `${offset}px` } }, spans(line));
       one.body.append(text);
       const bar = margin ? marginBar(extremes[line], biggest, narrow) : null;
       if (bar) {
@@ -199,41 +194,15 @@ export function createStrip(host, tokens, margin, handlers) {
 
   /**
    * @param {number} line
-   * @param {string} kind
    * @returns {HTMLElement[]}
    */
-  function spans(line, kind) {
+  function spans(line) {
     const parts = [];
     for (let piece = layout.lineStart[line]; piece < layout.lineStart[line + 1]; piece += 1) {
       const token = layout.pieceToken[piece];
-      const text = shown(token).slice(layout.pieceFrom[piece], layout.pieceTo[piece]);
-      const span = el('span', { class: classesOf(token, kind), 'data-i': token }, text);
-      const background = backgroundOf(token);
-      if (background) span.style.background = background;
-      parts.push(span);
+      parts.push(painter.span(token, shown(token).slice(layout.pieceFrom[piece], layout.pieceTo[piece])));
     }
     return parts;
-  }
-
-  /**
-   * @param {number} token
-   * @param {string} kind
-   */
-  function classesOf(token, kind) {
-    let classes = 't';
-    if (tokens.outside[token]) classes += ' out';
-    if (found[token]) classes += ' found';
-    if (token === selected) classes += ' selected';
-    if (kind === 'turn' && series && series.known[token] && !Number.isFinite(series.values[token])) {
-      classes += ' strange';
-    }
-    return classes;
-  }
-
-  /** @param {number} token */
-  function backgroundOf(token) {
-    if (!series || !scale || !series.known[token]) return '';
-    return paint(scale.strength(series.values[token]), scale.diverging);
   }
 
   /**
@@ -281,6 +250,15 @@ export function createStrip(host, tokens, margin, handlers) {
     draw();
   }
 
+  /** @param {number} index */
+  function show(index) {
+    reveal(index);
+    const box = content.querySelector(`[data-i="${index}"]`)?.getBoundingClientRect();
+    if (!box || narrow) return;
+    const away = box.top < EDGE || box.bottom > window.innerHeight - EDGE;
+    if (away) window.scrollBy(0, box.top - window.innerHeight / 2);
+  }
+
   /** @param {Event} event */
   function tokenUnder(event) {
     const hit = event.target instanceof Element ? event.target.closest('[data-i]') : null;
@@ -317,18 +295,18 @@ export function createStrip(host, tokens, margin, handlers) {
   document.fonts?.ready.then(() => ruler.stale() && measure());
 
   return {
-    colour(next, nextScale) {
-      series = next;
-      scale = nextScale;
+    colour(series, scale) {
+      painter.colour(series, scale);
       redraw();
     },
     select(index) {
-      selected = index;
+      painter.select(index);
       for (const old of content.querySelectorAll('.t.selected')) old.classList.remove('selected');
       if (index === null) return;
       for (const part of content.querySelectorAll(`[data-i="${index}"]`)) part.classList.add('selected');
     },
     reveal,
+    show,
     showIds(on) {
       if (ids === on) return;
       const anchor = tokens.length ? tokenAt(seen().from + LINE, false) : 0;
@@ -337,8 +315,7 @@ export function createStrip(host, tokens, margin, handlers) {
       reveal(anchor, 'start');
     },
     mark(hits) {
-      found = new Uint8Array(tokens.length);
-      for (const hit of hits) found.fill(1, hit.start, hit.end);
+      painter.mark(hits);
       redraw();
     },
     lineStep(index, by) {

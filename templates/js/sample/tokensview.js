@@ -103,7 +103,7 @@ export function mountTokens(host, tokens, context) {
     el('div', { class: 'toolbar tokens-toolbar jumps' }, el('span', { class: 'muted' }, 'Jump to'), buttons),
     caption,
     overviewHost,
-    el('div', { class: 'tokens-grid' }, el('div', { class: 'strip-column' }, stripHead(margin), stripHost), panel.node),
+    el('div', { class: 'tokens-grid' }, el('div', { class: margin ? 'strip-column' : 'strip-column no-margin' }, stripHead(margin), stripHost), panel.node),
     status,
   );
   const strip = createStrip(stripHost, tokens, margin, {
@@ -171,7 +171,7 @@ export function mountTokens(host, tokens, context) {
    */
   function go(index, pinning = true) {
     position = index;
-    strip.reveal(index);
+    strip.show(index);
     strip.select(index);
     overview.select(index);
     panel.select(index);
@@ -191,7 +191,7 @@ export function mountTokens(host, tokens, context) {
     hits = findText(tokens, finder.value);
     strip.mark(hits);
     found.textContent = finder.value === '' ? '' : hits.length >= 10_000 ? 'over 10 000' : count(hits.length);
-    if (hits.length > 0) strip.reveal(hits[0].start);
+    if (hits.length > 0) strip.show(hits[0].start);
   }
 
   /** @param {number} by */

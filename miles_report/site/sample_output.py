@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from miles_report.pages.sample import sample_page
 from miles_report.pages.sample_payload import payload
+from miles_report.pages.step_places import step_title
 from miles_report.site.html import render_body, render_page
 from miles_report.site.read import ReadFile, open_catalog, read_table
 
@@ -35,6 +36,11 @@ class SampleTask:
     evaluation: bool
     rows: tuple[int, ...]
     shell: Shell
+
+    def __str__(self) -> str:
+        """The samples in words."""
+        title = step_title(self.step, evaluation=self.evaluation)
+        return f"{title}, rows {', '.join(map(str, self.rows))}"
 
 
 @dataclass(frozen=True)

@@ -171,6 +171,6 @@ def _sample_stop(ends: Ints, start: int, reach: int) -> int:
     end = int(ends[max(int(np.searchsorted(ends, reach, "right")) - 1, 0)])
     if start < end <= reach:
         return end
-    sample_end = int(ends[np.searchsorted(ends, start, "right")])
-    pieces: int = -(-(sample_end - start) // (reach - start))
-    return start + -(-(sample_end - start) // pieces)
+    length = int(ends[int(np.searchsorted(ends, start, "right"))]) - start
+    pieces = -(-length // (reach - start))
+    return start + -(-length // pieces)

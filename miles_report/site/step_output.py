@@ -11,6 +11,7 @@ from miles_report.errors import SourceError
 from miles_report.pages.index_reading import reading_rows
 from miles_report.pages.rollouts_rows import EVAL_SCHEMA, eval_rows
 from miles_report.pages.step import step_page, unavailable_step_page
+from miles_report.pages.step_places import step_title
 from miles_report.run import StepOutline
 from miles_report.site.catalog import FileEntry, step_folder
 from miles_report.site.html import figure_file, render_body
@@ -40,6 +41,10 @@ class StepTask:
     evaluation: bool
     fingerprint: str
     has_counterpart: bool
+
+    def __str__(self) -> str:
+        """The step in words."""
+        return step_title(self.step, evaluation=self.evaluation)
 
 
 def make_step(run: Run, task: StepTask, facts: RunFacts, writer: SiteWriter) -> StepRecord:

@@ -61,7 +61,17 @@ def build_site(dump: Path, site: Path, jobs: int) -> dict[str, float]:
 
 def rebuild(dump: Path, site: Path) -> dict[str, float]:
     """Seconds of the whole command when nothing changed."""
-    command = [sys.executable, "-c", "from miles_report.cli import main; main()", "build", str(dump), "-o", str(site), "--pages", "none"]
+    command = [
+        sys.executable,
+        "-c",
+        "from miles_report.cli import main; main()",
+        "build",
+        str(dump),
+        "-o",
+        str(site),
+        "--pages",
+        "none",
+    ]
     subprocess.run(command, check=True, capture_output=True)
     begun = time.perf_counter()
     subprocess.run(command, check=True, capture_output=True)
@@ -69,7 +79,10 @@ def rebuild(dump: Path, site: Path) -> dict[str, float]:
 
 
 def _files(dump: Path, step: int) -> list[Path]:
-    return [dump / "rollout_data" / f"{step}.pt", *sorted((dump / "train_data").glob(f"{step}_*.pt"))]
+    return [
+        dump / "rollout_data" / f"{step}.pt",
+        *sorted((dump / "train_data").glob(f"{step}_*.pt")),
+    ]
 
 
 def _apart(task: str, *arguments: object) -> dict[str, float]:
@@ -97,23 +110,31 @@ def measure(root: Path, steps: int) -> list[tuple[str, float, str, float, bool]]
         large_step(dump, step)
     load = _best("load", dump, steps)
     per_load = load["seconds"] / (steps - 1)
-    tries = []
-    for number in range(TRIES):
-        tries.append(_apart("build", dump, root / f"one-{number}", 1))
-    one = min(tries, key=lambda found: found["seconds"])
-    two = min(
-        (_apart("build", dump, root / f"two-{number}", 2) for number in range(TRIES)),
-        key=lambda found: found["seconds"],
+    one, two = (
+        min(
+            (
+                _apart("build", dump, root / f"site-{jobs}-{number}", jobs)
+                for number in range(TRIES)
+            ),
+            key=lambda found: found["seconds"],
+        )
+        for jobs in (1, 2)
     )
     per_step = one["seconds"] / one["steps"]
     largest = max(sum(path.stat().st_size for path in _files(dump, step)) for step in range(steps))
     dumped = sum(path.stat().st_size for step in range(steps) for path in _files(dump, step))
-    sliced = sum(path.stat().st_size for path in (root / "one-0" / "data").rglob("*.parquet"))
+    sliced = sum(path.stat().st_size for path in (root / "site-1-0" / "data").rglob("*.parquet"))
     figures = [
         ("torch.load of a step", per_load, "s", float("nan"), False),
         ("a step, one process", per_step, "s", float("nan"), False),
         ("a step over torch.load", per_step / per_load, "x", 1.5, False),
-        ("the same in processor time", one["cpu"] / one["steps"] / (load["cpu"] / (steps - 1)), "x", 1.5, False),
+        (
+            "the same in processor time",
+            one["cpu"] / one["steps"] / (load["cpu"] / (steps - 1)),
+            "x",
+            1.5,
+            False,
+        ),
         ("two processes over one", per_step / (two["seconds"] / two["steps"]), "x", 1.7, True),
         ("peak memory, one process", one["peak_mib"], "MiB", 2 * largest / MIB + WORKER_MIB, False),
         ("peak memory of a worker", two["peak_mib"], "MiB", 2 * largest / MIB + WORKER_MIB, False),
@@ -147,7 +168,9 @@ def main() -> None:
     for name, value, unit, budget, more in figures:
         has_budget = budget == budget  # noqa: PLR0124 - NaN: none
         limit = f"{'≥' if more else '≤'} {budget:.2f}" if has_budget else ""
-        verdict = "" if not has_budget or (value >= budget if more else value <= budget) else "  over"
+        verdict = (
+            "" if not has_budget or (value >= budget if more else value <= budget) else "  over"
+        )
         print(f"{name:38}{value:>9.2f} {unit:<3}{limit:>11}{verdict}")
 
 

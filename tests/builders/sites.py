@@ -1,17 +1,15 @@
 """Dumps of chosen size for builds, and ways to look at a built site.
 
-    small_run(root, steps=50)                  # 50 steps of two samples
-    large_step(root, 0)                        # 512 samples of a median of 2,500 tokens, as a real step has
-    published(site)                            # {path: content} of everything that is published
+small_run(root, steps=50)                  # 50 steps of two samples
+large_step(root, 0)                        # 512 samples of a median of 2,500 tokens, as a real step has
+published(site)                            # {path: content} of everything that is published
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
 from builders.dumps import (
     columns_file,
     conversation,
@@ -22,7 +20,11 @@ from builders.dumps import (
     train_dump,
     train_pack,
 )
+
 from miles_report.site.writer import STATE_FOLDER
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 RANKS = 4
 VOCABULARY = 150_000
@@ -33,7 +35,12 @@ def small_run(root: Path, *, steps: int, first: int = 0) -> Path:
     """Writes steps of two samples of one group each, the rewards unequal."""
     for step in range(first, first + steps):
         samples = [
-            sample(2 * step + number, group_index=step, reward=float(number), response=[7, 8 + step % 5, 9])
+            sample(
+                2 * step + number,
+                group_index=step,
+                reward=float(number),
+                response=[7, 8 + step % 5, 9],
+            )
             for number in range(2)
         ]
         rollout_dump(root, samples, step=step)
@@ -66,7 +73,9 @@ def _entry(index: int, median_tokens: int, rng: np.random.Generator) -> dict[str
     prompt = int(rng.integers(60, 900))
     tokens = rng.integers(0, VOCABULARY, prompt + length).tolist()
     masked = index % 8 == 0
-    mask = [int(not length // 3 <= place < length // 2) for place in range(length)] if masked else None
+    mask = (
+        [int(not length // 3 <= place < length // 2) for place in range(length)] if masked else None
+    )
     entry = sample(
         index,
         prompt=tokens[:prompt],

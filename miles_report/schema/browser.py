@@ -36,9 +36,36 @@ def script() -> str:
     )
     parts = [NOTICE, _TYPES]
     for name, kind, doc, value in exports:
-        text = json.dumps(value, ensure_ascii=False, indent=1)
+        text = _written(value)
         parts.append(f"/** {doc} @type {{{kind}}} */\nexport const {name} = {text};\n")
     return "\n".join(parts)
+
+
+def _written(value: Any, indent: str = "") -> str:
+    """JSON with one line a word, phase or column: what is compared and changed together stands on one line."""
+    flat = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, dict | list) or all(_is_plain(item) for item in _items(value)):
+        return flat
+    inner = indent + "  "
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(key)}: {_written(item, inner)}" for key, item in value.items()]
+        opening, closing = "{", "}"
+    else:
+        parts = [_written(item, inner) for item in value]
+        opening, closing = "[", "]"
+    lines = "".join(f"{inner}{part},\n" for part in parts)
+    return f"{opening}\n{lines}{indent}{closing}"
+
+
+def _items(value: dict[str, Any] | list[Any]) -> list[Any]:
+    return list(value.values()) if isinstance(value, dict) else value
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether it is a scalar, or a short row of scalars such as a pair of colours."""
+    if isinstance(value, tuple):
+        return all(_is_plain(item) for item in value)
+    return not isinstance(value, dict | list)
 
 
 def _tables() -> dict[str, Any]:

@@ -9,2004 +9,296 @@
 
 /** Tables by name. @type {Record<string, Table>} */
 export const TABLES = {
- "run": {
-  "row": "run",
-  "doc": "One row: what this run is.",
-  "perStep": false,
-  "columns": [
-   {
-    "name": "run_name",
-    "kind": "str",
-    "doc": "Name of the run, from meta.json.",
-    "label": "run_name",
-    "unit": "",
-    "null": "",
-    "form": "text",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "start_ts",
-    "kind": "ts",
-    "doc": "Start of the last attempt, from meta.json.",
-    "label": "start_ts",
-    "unit": "",
-    "null": "no telemetry was recorded",
-    "form": "ts",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "t0",
-    "kind": "ts",
-    "doc": "First record of all streams.",
-    "label": "t0",
-    "unit": "",
-    "null": "no stream has a record",
-    "form": "ts",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "t1",
-    "kind": "ts",
-    "doc": "Last record of all streams.",
-    "label": "t1",
-    "unit": "",
-    "null": "no stream has a record",
-    "form": "ts",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "state",
-    "kind": "str",
-    "doc": "finished after a collector_stopped event that nothing follows, else unknown.",
-    "label": "state",
-    "unit": "",
-    "null": "",
-    "form": "text",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "schema_version",
-    "kind": "i64",
-    "doc": "Version of the telemetry format.",
-    "label": "schema_version",
-    "unit": "",
-    "null": "no telemetry was recorded",
-    "form": "id",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "args",
-    "kind": "json",
-    "doc": "The recorded subset of the run's arguments.",
-    "label": "args",
-    "unit": "",
-    "null": "",
-    "form": "text",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "wandb_url",
-    "kind": "str",
-    "doc": "The run on Weights & Biases.",
-    "label": "wandb_url",
-    "unit": "",
-    "null": "team, project or run id was not recorded",
-    "form": "text",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "data_buffer_length",
-    "kind": "i64",
-    "doc": "Samples queued at the last report.",
-    "label": "data_buffer_length",
-    "unit": "",
-    "null": "never reported",
-    "form": "count",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "has_metrics",
-    "kind": "bool",
-    "doc": "Whether metrics were logged to the dump.",
-    "label": "has_metrics",
-    "unit": "",
-    "null": "",
-    "form": "plain",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "has_timeline",
-    "kind": "bool",
-    "doc": "Whether phases or GPU samples were recorded.",
-    "label": "has_timeline",
-    "unit": "",
-    "null": "",
-    "form": "plain",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "has_engine_series",
-    "kind": "bool",
-    "doc": "Whether engine metrics were scraped.",
-    "label": "has_engine_series",
-    "unit": "",
-    "null": "",
-    "form": "plain",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "has_tokenizer",
-    "kind": "bool",
-    "doc": "Whether the dump holds a tokenizer, so that tokens have text.",
-    "label": "has_tokenizer",
-    "unit": "",
-    "null": "",
-    "form": "plain",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "n_steps",
-    "kind": "i64",
-    "doc": "Visible train steps.",
-    "label": "n_steps",
-    "unit": "",
-    "null": "",
-    "form": "count",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "n_eval_steps",
-    "kind": "i64",
-    "doc": "Visible evaluations.",
-    "label": "n_eval_steps",
-    "unit": "",
-    "null": "",
-    "form": "count",
-    "group": "",
-    "rounding": "none"
-   }
-  ]
- },
- "metrics": {
-  "row": "logged value, in file order",
-  "doc": "Everything that was logged, as logged, and the eight aggregates of steps as dump/*.",
-  "perStep": false,
-  "columns": [
-   {
-    "name": "ts",
-    "kind": "ts",
-    "doc": "When it was logged.",
-    "label": "ts",
-    "unit": "",
-    "null": "computed from the dumps",
-    "form": "ts",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "attempt",
-    "kind": "i64",
-    "doc": "0-based attempt: a resumed run starts a new one.",
-    "label": "attempt",
-    "unit": "",
-    "null": "computed from the dumps",
-    "form": "id",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "step_key",
-    "kind": "str",
-    "doc": "The axis it was logged against, such as rollout/step.",
-    "label": "step_key",
-    "unit": "",
-    "null": "logged without an axis",
-    "form": "text",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "step",
-    "kind": "i64",
-    "doc": "The step on that axis.",
-    "label": "step",
-    "unit": "",
-    "null": "logged without a step",
-    "form": "id",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "key",
-    "kind": "str",
-    "doc": "Name of the metric; dump/* are computed from the dumps.",
-    "label": "key",
-    "unit": "",
-    "null": "",
-    "form": "text",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "value",
-    "kind": "f64",
-    "doc": "The value; booleans are 0 or 1.",
-    "label": "value",
-    "unit": "",
-    "null": "not finite, or text",
-    "form": "number",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "nonfinite",
-    "kind": "bool",
-    "doc": "Whether the value was NaN or infinite.",
-    "label": "nonfinite",
-    "unit": "",
-    "null": "",
-    "form": "plain",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "text",
-    "kind": "str",
-    "doc": "The value where it is text.",
-    "label": "text",
-    "unit": "",
-    "null": "it is a number",
-    "form": "text",
-    "group": "",
-    "rounding": "none"
-   }
-  ]
- },
- "steps": {
-  "row": "visible train step",
-  "doc": "One row a train step: unweighted means over its samples.",
-  "perStep": false,
-  "columns": [
-   {
-    "name": "step",
-    "kind": "i64",
-    "doc": "Rollout step: the number in the dump's file name.",
-    "label": "step",
-    "unit": "",
-    "null": "",
-    "form": "id",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "n_samples",
-    "kind": "i64",
-    "doc": "Samples in the rollout file.",
-    "label": "Samples",
-    "unit": "",
-    "null": "the step cannot be read",
-    "form": "count",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "n_trained",
-    "kind": "i64",
-    "doc": "Samples with a train row.",
-    "label": "Train rows",
-    "unit": "",
-    "null": "the step cannot be read",
-    "form": "count",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "reward_mean",
-    "kind": "f64",
-    "doc": "Mean raw_reward over samples that have one.",
-    "label": "Reward",
-    "unit": "",
-    "null": "no rewards",
-    "form": "number",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "reward_std",
-    "kind": "f64",
-    "doc": "Sample standard deviation of raw_reward.",
-    "label": "Reward sd",
-    "unit": "",
-    "null": "fewer than two rewards",
-    "form": "number",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "response_length_mean",
-    "kind": "f64",
-    "doc": "Mean response length over samples.",
-    "label": "Response length",
-    "unit": "tokens",
-    "null": "no samples",
-    "form": "number",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "truncated_frac",
-    "kind": "f64",
-    "doc": "Share of samples that hit the length limit.",
-    "label": "Truncated",
-    "unit": "",
-    "null": "no samples",
-    "form": "frac",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "zero_std_group_frac",
-    "kind": "f64",
-    "doc": "Share of groups whose rewards are all equal.",
-    "label": "Zero-std groups",
-    "unit": "",
-    "null": "no groups",
-    "form": "frac",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "mean_abs_lp_diff",
-    "kind": "f64",
-    "doc": "Mean over samples of their mean_abs_lp_diff.",
-    "label": "|lp diff|",
-    "unit": "nats",
-    "null": "not recorded",
-    "form": "logprob",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "mean_entropy",
-    "kind": "f64",
-    "doc": "Mean over samples of their mean_entropy.",
-    "label": "Entropy",
-    "unit": "nats",
-    "null": "not recorded",
-    "form": "number",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "mixed_version_frac",
-    "kind": "f64",
-    "doc": "Share of samples generated by more than one weight version.",
-    "label": "Mixed versions",
-    "unit": "",
-    "null": "no versions recorded",
-    "form": "frac",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "state",
-    "kind": "str",
-    "doc": "ok, broken (the file cannot be read) or writing (not yet complete).",
-    "label": "State",
-    "unit": "",
-    "null": "",
-    "form": "text",
-    "group": "",
-    "rounding": "none"
-   }
-  ]
- },
- "samples": {
-  "row": "sample, in file order",
-  "doc": "Every sample of a step: the rollout dump joined with the trainer's rows. Dict rewards add one column `reward.<key>` a component.",
-  "perStep": true,
-  "columns": [
-   {
-    "name": "step",
-    "kind": "i64",
-    "doc": "Rollout step: the number in the dump's file name.",
-    "label": "step",
-    "unit": "",
-    "null": "",
-    "form": "id",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "evaluation",
-    "kind": "bool",
-    "doc": "Whether the sample belongs to an evaluation instead of training.",
-    "label": "evaluation",
-    "unit": "",
-    "null": "",
-    "form": "plain",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "row",
-    "kind": "i64",
-    "doc": "0-based position in the rollout file; with step and evaluation the key of a sample.",
-    "label": "Row",
-    "unit": "",
-    "null": "",
-    "form": "id",
-    "group": "Identity and shape",
-    "rounding": "none"
-   },
-   {
-    "name": "sample_index",
-    "kind": "i64",
-    "doc": "Miles's index of the sample; eval sets restart it and sub-agent siblings share it.",
-    "label": "Sample",
-    "unit": "",
-    "null": "the sample carries no index",
-    "form": "id",
-    "group": "Identity and shape",
-    "rounding": "none"
-   },
-   {
-    "name": "group_index",
-    "kind": "i64",
-    "doc": "Samples of one prompt share it.",
-    "label": "Group",
-    "unit": "",
-    "null": "the sample belongs to no group",
-    "form": "id",
-    "group": "Identity and shape",
-    "rounding": "none"
-   },
-   {
-    "name": "eval_set",
-    "kind": "i64",
-    "doc": "Number of the evaluation set, counted up where the index restarts.",
-    "label": "Eval set",
-    "unit": "",
-    "null": "a train sample",
-    "form": "id",
-    "group": "Identity and shape",
-    "rounding": "none"
-   },
-   {
-    "name": "status",
-    "kind": "str",
-    "doc": "How generation ended: completed, truncated, aborted, failed or pending.",
-    "label": "Status",
-    "unit": "",
-    "null": "not recorded",
-    "form": "text",
-    "group": "Identity and shape",
-    "rounding": "none"
-   },
-   {
-    "name": "remove_sample",
-    "kind": "bool",
-    "doc": "Whether the rollout asked to keep the sample out of the loss.",
-    "label": "Removed",
-    "unit": "",
-    "null": "not recorded",
-    "form": "plain",
-    "group": "Identity and shape",
-    "rounding": "none"
-   },
-   {
-    "name": "response_length",
-    "kind": "i64",
-    "doc": "Tokens after the prompt, tool output included.",
-    "label": "Length",
-    "unit": "tokens",
-    "null": "not recorded",
-    "form": "count",
-    "group": "Identity and shape",
-    "rounding": "none"
-   },
-   {
-    "name": "total_length",
-    "kind": "i64",
-    "doc": "Tokens of prompt and response.",
-    "label": "Total length",
-    "unit": "tokens",
-    "null": "not recorded",
-    "form": "count",
-    "group": "Identity and shape",
-    "rounding": "none"
-   },
-   {
-    "name": "reward",
-    "kind": "f64",
-    "doc": "Reward of the rollout when it is a single number.",
-    "label": "Reward (rollout)",
-    "unit": "",
-    "null": "none given, or a dict of components",
-    "form": "number",
-    "group": "Reward",
-    "rounding": "none"
-   },
-   {
-    "name": "raw_reward",
-    "kind": "f64",
-    "doc": "Reward before normalisation as the trainer received it; the rollout's own where the step has no train file.",
-    "label": "Raw reward",
-    "unit": "",
-    "null": "no train row of this sample was dumped, or its values could not be placed",
-    "form": "number",
-    "group": "Reward",
-    "rounding": "none"
-   },
-   {
-    "name": "normalized_reward",
-    "kind": "f64",
-    "doc": "Reward after normalisation within the group, from the train row.",
-    "label": "Normalised reward",
-    "unit": "",
-    "null": "no train row of this sample was dumped, or its values could not be placed",
-    "form": "number",
-    "group": "Reward",
-    "rounding": "none"
-   },
-   {
-    "name": "reward_value",
-    "kind": "f64",
-    "doc": "The reward that pages show: reward, else raw_reward, else the configured key of a dict, else the sum of its numeric components.",
-    "label": "Reward",
-    "unit": "",
-    "null": "no reward was given",
-    "form": "number",
-    "group": "Reward",
-    "rounding": "none"
-   },
-   {
-    "name": "weight_version",
-    "kind": "str",
-    "doc": "Last weight version that generated for this sample.",
-    "label": "Version",
-    "unit": "",
-    "null": "no version recorded",
-    "form": "text",
-    "group": "Staleness",
-    "rounding": "none"
-   },
-   {
-    "name": "weight_version_min",
-    "kind": "i64",
-    "doc": "Smallest numeric weight version that generated for this sample.",
-    "label": "Oldest version",
-    "unit": "",
-    "null": "no numeric version recorded",
-    "form": "id",
-    "group": "Staleness",
-    "rounding": "none"
-   },
-   {
-    "name": "mixed_version",
-    "kind": "bool",
-    "doc": "Whether more than one weight version generated for this sample.",
-    "label": "Mixed versions",
-    "unit": "",
-    "null": "no version recorded",
-    "form": "plain",
-    "group": "Staleness",
-    "rounding": "none"
-   },
-   {
-    "name": "staleness",
-    "kind": "i64",
-    "doc": "Step minus the oldest weight version used.",
-    "label": "Staleness",
-    "unit": "versions",
-    "null": "no numeric version recorded",
-    "form": "count",
-    "group": "Staleness",
-    "rounding": "none"
-   },
-   {
-    "name": "turns",
-    "kind": "i64",
-    "doc": "Number of recorded weight versions: one a turn or request.",
-    "label": "Turns",
-    "unit": "",
-    "null": "not recorded",
-    "form": "count",
-    "group": "Staleness",
-    "rounding": "none"
-   },
-   {
-    "name": "tool_calls",
-    "kind": "i64",
-    "doc": "Messages of role tool in a chat prompt.",
-    "label": "Tools",
-    "unit": "",
-    "null": "the prompt is plain text",
-    "form": "count",
-    "group": "Serving efficiency",
-    "rounding": "none"
-   },
-   {
-    "name": "non_generation_time",
-    "kind": "f64",
-    "doc": "Wall clock of the sample spent outside the model.",
-    "label": "Outside the model",
-    "unit": "s",
-    "null": "not recorded",
-    "form": "seconds",
-    "group": "Serving efficiency",
-    "rounding": "none"
-   },
-   {
-    "name": "spec_accept_rate",
-    "kind": "f64",
-    "doc": "Accepted over drafted tokens of speculative decoding.",
-    "label": "Spec. accepted",
-    "unit": "",
-    "null": "nothing was drafted",
-    "form": "frac",
-    "group": "Serving efficiency",
-    "rounding": "none"
-   },
-   {
-    "name": "prefix_cache_hit_rate",
-    "kind": "f64",
-    "doc": "Cached over all prompt tokens.",
-    "label": "Prefix cache hits",
-    "unit": "",
-    "null": "no prompt tokens were counted",
-    "form": "frac",
-    "group": "Serving efficiency",
-    "rounding": "none"
-   },
-   {
-    "name": "truncated",
-    "kind": "bool",
-    "doc": "Whether the response hit the length limit: the train column, else status = truncated.",
-    "label": "Truncated",
-    "unit": "",
-    "null": "not recorded",
-    "form": "plain",
-    "group": "Identity and shape",
-    "rounding": "none"
-   },
-   {
-    "name": "dumped_rank",
-    "kind": "i64",
-    "doc": "Lowest train rank that holds the sample.",
-    "label": "Train rank",
-    "unit": "",
-    "null": "no train row of this sample was dumped, or its values could not be placed",
-    "form": "id",
-    "group": "Provenance",
-    "rounding": "none"
-   },
-   {
-    "name": "mean_entropy",
-    "kind": "f64",
-    "doc": "Policy entropy, mean over trained tokens.",
-    "label": "Entropy",
-    "unit": "nats",
-    "null": "no trained token, or the trainer did not record it",
-    "form": "number",
-    "group": "Entropy",
-    "rounding": "none"
-   },
-   {
-    "name": "max_entropy",
-    "kind": "f64",
-    "doc": "Policy entropy, largest over trained tokens.",
-    "label": "Max entropy",
-    "unit": "nats",
-    "null": "no trained token, or the trainer did not record it",
-    "form": "number",
-    "group": "Entropy",
-    "rounding": "none"
-   },
-   {
-    "name": "ref_entropy_mean",
-    "kind": "f64",
-    "doc": "Entropy of the reference policy, mean over trained tokens.",
-    "label": "Ref. entropy",
-    "unit": "nats",
-    "null": "no trained token, or the trainer did not record it",
-    "form": "number",
-    "group": "Entropy",
-    "rounding": "none"
-   },
-   {
-    "name": "mean_abs_lp_diff",
-    "kind": "f64",
-    "doc": "|train − rollout log prob|, mean over trained tokens.",
-    "label": "|lp diff|",
-    "unit": "nats",
-    "null": "no trained token, or the trainer did not record it",
-    "form": "logprob",
-    "group": "Train versus rollout agreement",
-    "rounding": "none"
-   },
-   {
-    "name": "max_abs_lp_diff",
-    "kind": "f64",
-    "doc": "|train − rollout log prob|, largest over trained tokens.",
-    "label": "Max |lp diff|",
-    "unit": "nats",
-    "null": "no trained token, or the trainer did not record it",
-    "form": "logprob",
-    "group": "Train versus rollout agreement",
-    "rounding": "none"
-   },
-   {
-    "name": "mean_imp_ratio",
-    "kind": "f64",
-    "doc": "exp(train − rollout log prob), mean over trained tokens.",
-    "label": "Ratio",
-    "unit": "",
-    "null": "no trained token, or the trainer did not record it",
-    "form": "number",
-    "group": "Train versus rollout agreement",
-    "rounding": "none"
-   },
-   {
-    "name": "adv_mean",
-    "kind": "f64",
-    "doc": "Advantage, mean over trained tokens.",
-    "label": "Advantage",
-    "unit": "",
-    "null": "no trained token, or the trainer did not record it",
-    "form": "number",
-    "group": "Advantage and return",
-    "rounding": "none"
-   },
-   {
-    "name": "adv_std",
-    "kind": "f64",
-    "doc": "Advantage, sample standard deviation over trained tokens.",
-    "label": "Advantage sd",
-    "unit": "",
-    "null": "fewer than two trained tokens, or not recorded",
-    "form": "number",
-    "group": "Advantage and return",
-    "rounding": "none"
-   },
-   {
-    "name": "return_mean",
-    "kind": "f64",
-    "doc": "Return, mean over trained tokens.",
-    "label": "Return",
-    "unit": "",
-    "null": "no trained token, or the trainer did not record it",
-    "form": "number",
-    "group": "Advantage and return",
-    "rounding": "none"
-   },
-   {
-    "name": "alignment_failed",
-    "kind": "bool",
-    "doc": "Whether the context-parallel slices of the sample could not be put together.",
-    "label": "Unplaceable",
-    "unit": "",
-    "null": "",
-    "form": "plain",
-    "group": "Provenance",
-    "rounding": "none"
-   },
-   {
-    "name": "label",
-    "kind": "str",
-    "doc": "The expected answer, as recorded.",
-    "label": "Label",
-    "unit": "",
-    "null": "not recorded",
-    "form": "text",
-    "group": "Provenance",
-    "rounding": "none"
-   },
-   {
-    "name": "adapter",
-    "kind": "str",
-    "doc": "Name of the LoRA adapter the sample belongs to.",
-    "label": "Adapter",
-    "unit": "",
-    "null": "a run without adapters",
-    "form": "text",
-    "group": "Provenance",
-    "rounding": "none"
-   }
-  ]
- },
- "groups": {
-  "row": "group of samples of one prompt, by group_index, null last",
-  "doc": "Groups of a step; a zero-std group has one reward and teaches nothing.",
-  "perStep": true,
-  "columns": [
-   {
-    "name": "step",
-    "kind": "i64",
-    "doc": "Rollout step: the number in the dump's file name.",
-    "label": "step",
-    "unit": "",
-    "null": "",
-    "form": "id",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "evaluation",
-    "kind": "bool",
-    "doc": "Whether the sample belongs to an evaluation instead of training.",
-    "label": "evaluation",
-    "unit": "",
-    "null": "",
-    "form": "plain",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "group_index",
-    "kind": "i64",
-    "doc": "Samples of one prompt share it.",
-    "label": "Group",
-    "unit": "",
-    "null": "the sample belongs to no group",
-    "form": "id",
-    "group": "Identity and shape",
-    "rounding": "none"
-   },
-   {
-    "name": "n",
-    "kind": "i64",
-    "doc": "Samples in the group.",
-    "label": "Samples",
-    "unit": "",
-    "null": "",
-    "form": "count",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "reward_mean",
-    "kind": "f64",
-    "doc": "Mean raw_reward (eval: reward) over samples that have one.",
-    "label": "Reward mean",
-    "unit": "",
-    "null": "no sample has a reward",
-    "form": "number",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "reward_std",
-    "kind": "f64",
-    "doc": "Sample standard deviation of that reward.",
-    "label": "Reward sd",
-    "unit": "",
-    "null": "fewer than two rewards",
-    "form": "number",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "response_length_mean",
-    "kind": "f64",
-    "doc": "Mean response length over samples.",
-    "label": "Length mean",
-    "unit": "tokens",
-    "null": "no lengths",
-    "form": "number",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "truncated_frac",
-    "kind": "f64",
-    "doc": "Share of samples that hit the length limit.",
-    "label": "Truncated",
-    "unit": "",
-    "null": "not recorded",
-    "form": "frac",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "zero_std",
-    "kind": "bool",
-    "doc": "Whether all rewards are equal, so that the group gives no gradient.",
-    "label": "Zero std",
-    "unit": "",
-    "null": "",
-    "form": "plain",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "adv_mean",
-    "kind": "f64",
-    "doc": "Mean of the samples' adv_mean.",
-    "label": "Advantage mean",
-    "unit": "",
-    "null": "no advantages",
-    "form": "number",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "adv_std",
-    "kind": "f64",
-    "doc": "Sample standard deviation of the samples' adv_mean.",
-    "label": "Advantage sd",
-    "unit": "",
-    "null": "fewer than two advantages",
-    "form": "number",
-    "group": "",
-    "rounding": "none"
-   }
-  ]
- },
- "tokens": {
-  "row": "token of a sample, by position",
-  "doc": "Tokens with every per-token series of the run; series are null where the token was not trained. A run may add series of its own.",
-  "perStep": true,
-  "columns": [
-   {
-    "name": "step",
-    "kind": "i64",
-    "doc": "Rollout step: the number in the dump's file name.",
-    "label": "step",
-    "unit": "",
-    "null": "",
-    "form": "id",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "evaluation",
-    "kind": "bool",
-    "doc": "Whether the sample belongs to an evaluation instead of training.",
-    "label": "evaluation",
-    "unit": "",
-    "null": "",
-    "form": "plain",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "row",
-    "kind": "i64",
-    "doc": "0-based position in the rollout file; with step and evaluation the key of a sample.",
-    "label": "Row",
-    "unit": "",
-    "null": "",
-    "form": "id",
-    "group": "Identity and shape",
-    "rounding": "none"
-   },
-   {
-    "name": "sample_index",
-    "kind": "i64",
-    "doc": "Miles's index of the sample; eval sets restart it and sub-agent siblings share it.",
-    "label": "Sample",
-    "unit": "",
-    "null": "the sample carries no index",
-    "form": "id",
-    "group": "Identity and shape",
-    "rounding": "none"
-   },
-   {
-    "name": "position",
-    "kind": "i64",
-    "doc": "0-based position in prompt and response.",
-    "label": "position",
-    "unit": "",
-    "null": "",
-    "form": "id",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "token_id",
-    "kind": "i64",
-    "doc": "Id in the tokenizer's vocabulary.",
-    "label": "token_id",
-    "unit": "",
-    "null": "",
-    "form": "id",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "token_text",
-    "kind": "str",
-    "doc": "The id decoded alone; bytes that are no character appear as U+FFFD.",
-    "label": "token_text",
-    "unit": "",
-    "null": "the dump has no tokenizer",
-    "form": "text",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "in_response",
-    "kind": "bool",
-    "doc": "Whether the token belongs to the response.",
-    "label": "in_response",
-    "unit": "",
-    "null": "",
-    "form": "plain",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "loss_mask",
-    "kind": "i64",
-    "doc": "1 where the token enters the loss, 0 where it does not (tool output).",
-    "label": "loss_mask",
-    "unit": "",
-    "null": "in the prompt, or no mask recorded",
-    "form": "id",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "rollout_log_probs",
-    "kind": "f32",
-    "doc": "Log prob the engine reported while generating.",
-    "label": "rollout_log_probs",
-    "unit": "nats",
-    "null": "in the prompt, masked, or not recorded",
-    "form": "logprob",
-    "group": "",
-    "rounding": "2^-14"
-   },
-   {
-    "name": "train_log_probs",
-    "kind": "f32",
-    "doc": "Log prob the trainer computed for the same token.",
-    "label": "train_log_probs",
-    "unit": "nats",
-    "null": "in the prompt, masked, or not recorded",
-    "form": "logprob",
-    "group": "",
-    "rounding": "2^-14"
-   },
-   {
-    "name": "lp_diff",
-    "kind": "f32",
-    "doc": "train − rollout log prob; positive: the trainer likes the token more.",
-    "label": "lp_diff",
-    "unit": "nats",
-    "null": "in the prompt, masked, or not recorded",
-    "form": "logprob",
-    "group": "",
-    "rounding": "13 bits"
-   },
-   {
-    "name": "imp_ratio",
-    "kind": "f32",
-    "doc": "exp(lp_diff), the importance ratio of the token.",
-    "label": "imp_ratio",
-    "unit": "",
-    "null": "in the prompt, masked, or not recorded",
-    "form": "number",
-    "group": "",
-    "rounding": "13 bits"
-   },
-   {
-    "name": "entropy",
-    "kind": "f32",
-    "doc": "Policy entropy at the token.",
-    "label": "entropy",
-    "unit": "nats",
-    "null": "in the prompt, masked, or not recorded",
-    "form": "number",
-    "group": "",
-    "rounding": "2^-14"
-   },
-   {
-    "name": "ref_entropy",
-    "kind": "f32",
-    "doc": "Entropy of the reference policy at the token.",
-    "label": "ref_entropy",
-    "unit": "nats",
-    "null": "in the prompt, masked, or not recorded",
-    "form": "number",
-    "group": "",
-    "rounding": "2^-14"
-   },
-   {
-    "name": "ref_log_probs",
-    "kind": "f32",
-    "doc": "Log prob of the reference policy.",
-    "label": "ref_log_probs",
-    "unit": "nats",
-    "null": "in the prompt, masked, or not recorded",
-    "form": "logprob",
-    "group": "",
-    "rounding": "2^-14"
-   },
-   {
-    "name": "advantages",
-    "kind": "f32",
-    "doc": "Advantage the trainer assigned to the token.",
-    "label": "advantages",
-    "unit": "",
-    "null": "in the prompt, masked, or not recorded",
-    "form": "number",
-    "group": "",
-    "rounding": "13 bits"
-   },
-   {
-    "name": "returns",
-    "kind": "f32",
-    "doc": "Return the trainer assigned to the token.",
-    "label": "returns",
-    "unit": "",
-    "null": "in the prompt, masked, or not recorded",
-    "form": "number",
-    "group": "",
-    "rounding": "13 bits"
-   }
-  ]
- },
- "conversations": {
-  "row": "sample with a recorded conversation",
-  "doc": "What was said, with roles, thinking and tool calls, from the conversation sidecar.",
-  "perStep": true,
-  "columns": [
-   {
-    "name": "step",
-    "kind": "i64",
-    "doc": "Rollout step: the number in the dump's file name.",
-    "label": "step",
-    "unit": "",
-    "null": "",
-    "form": "id",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "evaluation",
-    "kind": "bool",
-    "doc": "Whether the sample belongs to an evaluation instead of training.",
-    "label": "evaluation",
-    "unit": "",
-    "null": "",
-    "form": "plain",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "row",
-    "kind": "i64",
-    "doc": "0-based position in the rollout file; with step and evaluation the key of a sample.",
-    "label": "Row",
-    "unit": "",
-    "null": "",
-    "form": "id",
-    "group": "Identity and shape",
-    "rounding": "none"
-   },
-   {
-    "name": "sample_index",
-    "kind": "i64",
-    "doc": "Miles's index of the sample; eval sets restart it and sub-agent siblings share it.",
-    "label": "Sample",
-    "unit": "",
-    "null": "the sample carries no index",
-    "form": "id",
-    "group": "Identity and shape",
-    "rounding": "none"
-   },
-   {
-    "name": "group_index",
-    "kind": "i64",
-    "doc": "Samples of one prompt share it.",
-    "label": "Group",
-    "unit": "",
-    "null": "the sample belongs to no group",
-    "form": "id",
-    "group": "Identity and shape",
-    "rounding": "none"
-   },
-   {
-    "name": "status",
-    "kind": "str",
-    "doc": "Status at the time the conversation was written.",
-    "label": "status",
-    "unit": "",
-    "null": "not recorded",
-    "form": "text",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "reward",
-    "kind": "f64",
-    "doc": "Reward at the time the conversation was written.",
-    "label": "reward",
-    "unit": "",
-    "null": "none, or a dict",
-    "form": "number",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "prompt",
-    "kind": "json",
-    "doc": "The prompt: a string or a list of chat messages.",
-    "label": "prompt",
-    "unit": "",
-    "null": "",
-    "form": "text",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "messages",
-    "kind": "json",
-    "doc": "The messages in order, as recorded.",
-    "label": "messages",
-    "unit": "",
-    "null": "",
-    "form": "text",
-    "group": "",
-    "rounding": "none"
-   }
-  ]
- },
- "texts": {
-  "row": "sample, in file order",
-  "doc": "Prompt and response of every sample as text.",
-  "perStep": true,
-  "columns": [
-   {
-    "name": "step",
-    "kind": "i64",
-    "doc": "Rollout step: the number in the dump's file name.",
-    "label": "step",
-    "unit": "",
-    "null": "",
-    "form": "id",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "evaluation",
-    "kind": "bool",
-    "doc": "Whether the sample belongs to an evaluation instead of training.",
-    "label": "evaluation",
-    "unit": "",
-    "null": "",
-    "form": "plain",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "row",
-    "kind": "i64",
-    "doc": "0-based position in the rollout file; with step and evaluation the key of a sample.",
-    "label": "Row",
-    "unit": "",
-    "null": "",
-    "form": "id",
-    "group": "Identity and shape",
-    "rounding": "none"
-   },
-   {
-    "name": "sample_index",
-    "kind": "i64",
-    "doc": "Miles's index of the sample; eval sets restart it and sub-agent siblings share it.",
-    "label": "Sample",
-    "unit": "",
-    "null": "the sample carries no index",
-    "form": "id",
-    "group": "Identity and shape",
-    "rounding": "none"
-   },
-   {
-    "name": "prompt",
-    "kind": "json",
-    "doc": "The prompt as recorded: a string or a list of chat messages.",
-    "label": "prompt",
-    "unit": "",
-    "null": "not recorded",
-    "form": "text",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "response",
-    "kind": "str",
-    "doc": "The response as recorded by the engine.",
-    "label": "response",
-    "unit": "",
-    "null": "not recorded",
-    "form": "text",
-    "group": "",
-    "rounding": "none"
-   }
-  ]
- },
- "trajectories": {
-  "row": "span in the life of a request",
-  "doc": "When each request was queued, generating, or waiting on a tool.",
-  "perStep": false,
-  "columns": [
-   {
-    "name": "sample_index",
-    "kind": "i64",
-    "doc": "Miles's index of the sample; eval sets restart it and sub-agent siblings share it.",
-    "label": "Sample",
-    "unit": "",
-    "null": "the sample carries no index",
-    "form": "id",
-    "group": "Identity and shape",
-    "rounding": "none"
-   },
-   {
-    "name": "group_index",
-    "kind": "i64",
-    "doc": "Samples of one prompt share it.",
-    "label": "Group",
-    "unit": "",
-    "null": "the sample belongs to no group",
-    "form": "id",
-    "group": "Identity and shape",
-    "rounding": "none"
-   },
-   {
-    "name": "kind",
-    "kind": "str",
-    "doc": "attempt (the whole request), gen (generating) or tool (waiting on a tool).",
-    "label": "kind",
-    "unit": "",
-    "null": "",
-    "form": "text",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "t0",
-    "kind": "ts",
-    "doc": "Start.",
-    "label": "t0",
-    "unit": "",
-    "null": "its start was not recorded",
-    "form": "ts",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "t1",
-    "kind": "ts",
-    "doc": "End.",
-    "label": "t1",
-    "unit": "",
-    "null": "not ended when the record stops",
-    "form": "ts",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "turn",
-    "kind": "i64",
-    "doc": "1-based turn; −1 where spans are not told apart by turn.",
-    "label": "turn",
-    "unit": "",
-    "null": "",
-    "form": "id",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "weight_version",
-    "kind": "str",
-    "doc": "Weight version that generated.",
-    "label": "weight_version",
-    "unit": "",
-    "null": "unknown",
-    "form": "text",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "status",
-    "kind": "str",
-    "doc": "Status of the sample's last ended attempt.",
-    "label": "status",
-    "unit": "",
-    "null": "no attempt ended",
-    "form": "text",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "first_ts",
-    "kind": "ts",
-    "doc": "First event of the sample in the selection.",
-    "label": "first_ts",
-    "unit": "",
-    "null": "",
-    "form": "ts",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "last_ts",
-    "kind": "ts",
-    "doc": "Last event of the sample in the selection.",
-    "label": "last_ts",
-    "unit": "",
-    "null": "",
-    "form": "ts",
-    "group": "",
-    "rounding": "none"
-   }
-  ]
- },
- "bubbles": {
-  "row": "step with timing metrics",
-  "doc": "How long each step took and how much of it training waited.",
-  "perStep": false,
-  "columns": [
-   {
-    "name": "step",
-    "kind": "i64",
-    "doc": "Rollout step.",
-    "label": "step",
-    "unit": "",
-    "null": "logged without a step",
-    "form": "id",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "ts",
-    "kind": "ts",
-    "doc": "When it was logged.",
-    "label": "ts",
-    "unit": "",
-    "null": "",
-    "form": "ts",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "step_time",
-    "kind": "f64",
-    "doc": "Wall clock of the step (perf/step_time).",
-    "label": "step_time",
-    "unit": "s",
-    "null": "not logged",
-    "form": "seconds",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "wait_ratio",
-    "kind": "f64",
-    "doc": "Share of the step in which training waited (perf/wait_time_ratio).",
-    "label": "wait_ratio",
-    "unit": "",
-    "null": "not logged",
-    "form": "frac",
-    "group": "",
-    "rounding": "none"
-   }
-  ]
- },
- "data_buffer": {
-  "row": "report",
-  "doc": "Length of the queue of samples between rollout and training.",
-  "perStep": false,
-  "columns": [
-   {
-    "name": "ts",
-    "kind": "ts",
-    "doc": "When it was reported.",
-    "label": "ts",
-    "unit": "",
-    "null": "",
-    "form": "ts",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "length",
-    "kind": "i64",
-    "doc": "Samples queued.",
-    "label": "length",
-    "unit": "samples",
-    "null": "",
-    "form": "count",
-    "group": "",
-    "rounding": "none"
-   }
-  ]
- },
- "mfu": {
-  "row": "run with MFU logged; no row otherwise",
-  "doc": "Model FLOP utilisation of actor training.",
-  "perStep": false,
-  "columns": [
-   {
-    "name": "latest",
-    "kind": "f64",
-    "doc": "Last perf/actor_train_mfu.",
-    "label": "latest",
-    "unit": "",
-    "null": "",
-    "form": "frac",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "mean",
-    "kind": "f64",
-    "doc": "Mean without the first value, which holds warm-up.",
-    "label": "mean",
-    "unit": "",
-    "null": "",
-    "form": "frac",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "steps",
-    "kind": "i64",
-    "doc": "Values behind the mean.",
-    "label": "steps",
-    "unit": "",
-    "null": "",
-    "form": "count",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "peak",
-    "kind": "f64",
-    "doc": "The peak it refers to (perf/mfu_peak_tflops).",
-    "label": "peak",
-    "unit": "TFLOP/s",
-    "null": "not logged",
-    "form": "number",
-    "group": "",
-    "rounding": "none"
-   }
-  ]
- },
- "notable": {
-  "row": "sample worth reading",
-  "doc": "A short reading list, chosen from the samples table by fixed rules.",
-  "perStep": false,
-  "columns": [
-   {
-    "name": "step",
-    "kind": "i64",
-    "doc": "Rollout step: the number in the dump's file name.",
-    "label": "step",
-    "unit": "",
-    "null": "",
-    "form": "id",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "evaluation",
-    "kind": "bool",
-    "doc": "Whether the sample belongs to an evaluation instead of training.",
-    "label": "evaluation",
-    "unit": "",
-    "null": "",
-    "form": "plain",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "row",
-    "kind": "i64",
-    "doc": "0-based position in the rollout file; with step and evaluation the key of a sample.",
-    "label": "Row",
-    "unit": "",
-    "null": "",
-    "form": "id",
-    "group": "Identity and shape",
-    "rounding": "none"
-   },
-   {
-    "name": "sample_index",
-    "kind": "i64",
-    "doc": "Miles's index of the sample; eval sets restart it and sub-agent siblings share it.",
-    "label": "Sample",
-    "unit": "",
-    "null": "the sample carries no index",
-    "form": "id",
-    "group": "Identity and shape",
-    "rounding": "none"
-   },
-   {
-    "name": "kind",
-    "kind": "str",
-    "doc": "Kind of reason, a stable word.",
-    "label": "kind",
-    "unit": "",
-    "null": "",
-    "form": "text",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "why",
-    "kind": "str",
-    "doc": "What makes the sample worth reading, in words.",
-    "label": "Why",
-    "unit": "",
-    "null": "",
-    "form": "text",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "value",
-    "kind": "f64",
-    "doc": "The number behind it.",
-    "label": "Value",
-    "unit": "",
-    "null": "it has none",
-    "form": "number",
-    "group": "",
-    "rounding": "none"
-   }
-  ]
- },
- "notices": {
-  "row": "thing absent, skipped or broken in the input",
-  "doc": "Nothing is skipped silently: it stands here.",
-  "perStep": false,
-  "columns": [
-   {
-    "name": "code",
-    "kind": "str",
-    "doc": "Kind of trouble.",
-    "label": "code",
-    "unit": "",
-    "null": "",
-    "form": "text",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "severity",
-    "kind": "str",
-    "doc": "info, warning or error.",
-    "label": "severity",
-    "unit": "",
-    "null": "",
-    "form": "text",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "source",
-    "kind": "str",
-    "doc": "File relative to the dump, with the line where there is one.",
-    "label": "source",
-    "unit": "",
-    "null": "",
-    "form": "text",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "message",
-    "kind": "str",
-    "doc": "What is wrong and what it costs.",
-    "label": "message",
-    "unit": "",
-    "null": "",
-    "form": "text",
-    "group": "",
-    "rounding": "none"
-   },
-   {
-    "name": "remedy",
-    "kind": "str",
-    "doc": "What to do.",
-    "label": "remedy",
-    "unit": "",
-    "null": "",
-    "form": "text",
-    "group": "",
-    "rounding": "none"
-   }
-  ]
- }
+  "run": {
+    "row": "run",
+    "doc": "One row: what this run is.",
+    "perStep": false,
+    "columns": [
+      {"name": "run_name", "kind": "str", "doc": "Name of the run, from meta.json.", "label": "run_name", "unit": "", "null": "", "form": "text", "group": "", "rounding": "none"},
+      {"name": "start_ts", "kind": "ts", "doc": "Start of the last attempt, from meta.json.", "label": "start_ts", "unit": "", "null": "no telemetry was recorded", "form": "ts", "group": "", "rounding": "none"},
+      {"name": "t0", "kind": "ts", "doc": "First record of all streams.", "label": "t0", "unit": "", "null": "no stream has a record", "form": "ts", "group": "", "rounding": "none"},
+      {"name": "t1", "kind": "ts", "doc": "Last record of all streams.", "label": "t1", "unit": "", "null": "no stream has a record", "form": "ts", "group": "", "rounding": "none"},
+      {"name": "state", "kind": "str", "doc": "finished after a collector_stopped event that nothing follows, else unknown.", "label": "state", "unit": "", "null": "", "form": "text", "group": "", "rounding": "none"},
+      {"name": "schema_version", "kind": "i64", "doc": "Version of the telemetry format.", "label": "schema_version", "unit": "", "null": "no telemetry was recorded", "form": "id", "group": "", "rounding": "none"},
+      {"name": "args", "kind": "json", "doc": "The recorded subset of the run's arguments.", "label": "args", "unit": "", "null": "", "form": "text", "group": "", "rounding": "none"},
+      {"name": "wandb_url", "kind": "str", "doc": "The run on Weights & Biases.", "label": "wandb_url", "unit": "", "null": "team, project or run id was not recorded", "form": "text", "group": "", "rounding": "none"},
+      {"name": "data_buffer_length", "kind": "i64", "doc": "Samples queued at the last report.", "label": "data_buffer_length", "unit": "", "null": "never reported", "form": "count", "group": "", "rounding": "none"},
+      {"name": "has_metrics", "kind": "bool", "doc": "Whether metrics were logged to the dump.", "label": "has_metrics", "unit": "", "null": "", "form": "plain", "group": "", "rounding": "none"},
+      {"name": "has_timeline", "kind": "bool", "doc": "Whether phases or GPU samples were recorded.", "label": "has_timeline", "unit": "", "null": "", "form": "plain", "group": "", "rounding": "none"},
+      {"name": "has_engine_series", "kind": "bool", "doc": "Whether engine metrics were scraped.", "label": "has_engine_series", "unit": "", "null": "", "form": "plain", "group": "", "rounding": "none"},
+      {"name": "has_tokenizer", "kind": "bool", "doc": "Whether the dump holds a tokenizer, so that tokens have text.", "label": "has_tokenizer", "unit": "", "null": "", "form": "plain", "group": "", "rounding": "none"},
+      {"name": "n_steps", "kind": "i64", "doc": "Visible train steps.", "label": "n_steps", "unit": "", "null": "", "form": "count", "group": "", "rounding": "none"},
+      {"name": "n_eval_steps", "kind": "i64", "doc": "Visible evaluations.", "label": "n_eval_steps", "unit": "", "null": "", "form": "count", "group": "", "rounding": "none"},
+    ],
+  },
+  "metrics": {
+    "row": "logged value, in file order",
+    "doc": "Everything that was logged, as logged, and the eight aggregates of steps as dump/*.",
+    "perStep": false,
+    "columns": [
+      {"name": "ts", "kind": "ts", "doc": "When it was logged.", "label": "ts", "unit": "", "null": "computed from the dumps", "form": "ts", "group": "", "rounding": "none"},
+      {"name": "attempt", "kind": "i64", "doc": "0-based attempt: a resumed run starts a new one.", "label": "attempt", "unit": "", "null": "computed from the dumps", "form": "id", "group": "", "rounding": "none"},
+      {"name": "step_key", "kind": "str", "doc": "The axis it was logged against, such as rollout/step.", "label": "step_key", "unit": "", "null": "logged without an axis", "form": "text", "group": "", "rounding": "none"},
+      {"name": "step", "kind": "i64", "doc": "The step on that axis.", "label": "step", "unit": "", "null": "logged without a step", "form": "id", "group": "", "rounding": "none"},
+      {"name": "key", "kind": "str", "doc": "Name of the metric; dump/* are computed from the dumps.", "label": "key", "unit": "", "null": "", "form": "text", "group": "", "rounding": "none"},
+      {"name": "value", "kind": "f64", "doc": "The value; booleans are 0 or 1.", "label": "value", "unit": "", "null": "not finite, or text", "form": "number", "group": "", "rounding": "none"},
+      {"name": "nonfinite", "kind": "bool", "doc": "Whether the value was NaN or infinite.", "label": "nonfinite", "unit": "", "null": "", "form": "plain", "group": "", "rounding": "none"},
+      {"name": "text", "kind": "str", "doc": "The value where it is text.", "label": "text", "unit": "", "null": "it is a number", "form": "text", "group": "", "rounding": "none"},
+    ],
+  },
+  "steps": {
+    "row": "visible train step",
+    "doc": "One row a train step: unweighted means over its samples.",
+    "perStep": false,
+    "columns": [
+      {"name": "step", "kind": "i64", "doc": "Rollout step: the number in the dump's file name.", "label": "step", "unit": "", "null": "", "form": "id", "group": "", "rounding": "none"},
+      {"name": "n_samples", "kind": "i64", "doc": "Samples in the rollout file.", "label": "Samples", "unit": "", "null": "the step cannot be read", "form": "count", "group": "", "rounding": "none"},
+      {"name": "n_trained", "kind": "i64", "doc": "Samples with a train row.", "label": "Train rows", "unit": "", "null": "the step cannot be read", "form": "count", "group": "", "rounding": "none"},
+      {"name": "reward_mean", "kind": "f64", "doc": "Mean raw_reward over samples that have one.", "label": "Reward", "unit": "", "null": "no rewards", "form": "number", "group": "", "rounding": "none"},
+      {"name": "reward_std", "kind": "f64", "doc": "Sample standard deviation of raw_reward.", "label": "Reward sd", "unit": "", "null": "fewer than two rewards", "form": "number", "group": "", "rounding": "none"},
+      {"name": "response_length_mean", "kind": "f64", "doc": "Mean response length over samples.", "label": "Response length", "unit": "tokens", "null": "no samples", "form": "number", "group": "", "rounding": "none"},
+      {"name": "truncated_frac", "kind": "f64", "doc": "Share of samples that hit the length limit.", "label": "Truncated", "unit": "", "null": "no samples", "form": "frac", "group": "", "rounding": "none"},
+      {"name": "zero_std_group_frac", "kind": "f64", "doc": "Share of groups whose rewards are all equal.", "label": "Zero-std groups", "unit": "", "null": "no groups", "form": "frac", "group": "", "rounding": "none"},
+      {"name": "mean_abs_lp_diff", "kind": "f64", "doc": "Mean over samples of their mean_abs_lp_diff.", "label": "|lp diff|", "unit": "nats", "null": "not recorded", "form": "logprob", "group": "", "rounding": "none"},
+      {"name": "mean_entropy", "kind": "f64", "doc": "Mean over samples of their mean_entropy.", "label": "Entropy", "unit": "nats", "null": "not recorded", "form": "number", "group": "", "rounding": "none"},
+      {"name": "mixed_version_frac", "kind": "f64", "doc": "Share of samples generated by more than one weight version.", "label": "Mixed versions", "unit": "", "null": "no versions recorded", "form": "frac", "group": "", "rounding": "none"},
+      {"name": "state", "kind": "str", "doc": "ok, broken (the file cannot be read) or writing (not yet complete).", "label": "State", "unit": "", "null": "", "form": "text", "group": "", "rounding": "none"},
+    ],
+  },
+  "samples": {
+    "row": "sample, in file order",
+    "doc": "Every sample of a step: the rollout dump joined with the trainer's rows. Dict rewards add one column `reward.<key>` a component.",
+    "perStep": true,
+    "columns": [
+      {"name": "step", "kind": "i64", "doc": "Rollout step: the number in the dump's file name.", "label": "step", "unit": "", "null": "", "form": "id", "group": "", "rounding": "none"},
+      {"name": "evaluation", "kind": "bool", "doc": "Whether the sample belongs to an evaluation instead of training.", "label": "evaluation", "unit": "", "null": "", "form": "plain", "group": "", "rounding": "none"},
+      {"name": "row", "kind": "i64", "doc": "0-based position in the rollout file; with step and evaluation the key of a sample.", "label": "Row", "unit": "", "null": "", "form": "id", "group": "Identity and shape", "rounding": "none"},
+      {"name": "sample_index", "kind": "i64", "doc": "Miles's index of the sample; eval sets restart it and sub-agent siblings share it.", "label": "Sample", "unit": "", "null": "the sample carries no index", "form": "id", "group": "Identity and shape", "rounding": "none"},
+      {"name": "group_index", "kind": "i64", "doc": "Samples of one prompt share it.", "label": "Group", "unit": "", "null": "the sample belongs to no group", "form": "id", "group": "Identity and shape", "rounding": "none"},
+      {"name": "eval_set", "kind": "i64", "doc": "Number of the evaluation set, counted up where the index restarts.", "label": "Eval set", "unit": "", "null": "a train sample", "form": "id", "group": "Identity and shape", "rounding": "none"},
+      {"name": "status", "kind": "str", "doc": "How generation ended: completed, truncated, aborted, failed or pending.", "label": "Status", "unit": "", "null": "not recorded", "form": "text", "group": "Identity and shape", "rounding": "none"},
+      {"name": "remove_sample", "kind": "bool", "doc": "Whether the rollout asked to keep the sample out of the loss.", "label": "Removed", "unit": "", "null": "not recorded", "form": "plain", "group": "Identity and shape", "rounding": "none"},
+      {"name": "response_length", "kind": "i64", "doc": "Tokens after the prompt, tool output included.", "label": "Length", "unit": "tokens", "null": "not recorded", "form": "count", "group": "Identity and shape", "rounding": "none"},
+      {"name": "total_length", "kind": "i64", "doc": "Tokens of prompt and response.", "label": "Total length", "unit": "tokens", "null": "not recorded", "form": "count", "group": "Identity and shape", "rounding": "none"},
+      {"name": "reward", "kind": "f64", "doc": "Reward of the rollout when it is a single number.", "label": "Reward (rollout)", "unit": "", "null": "none given, or a dict of components", "form": "number", "group": "Reward", "rounding": "none"},
+      {"name": "raw_reward", "kind": "f64", "doc": "Reward before normalisation as the trainer received it; the rollout's own where the step has no train file.", "label": "Raw reward", "unit": "", "null": "no train row of this sample was dumped, or its values could not be placed", "form": "number", "group": "Reward", "rounding": "none"},
+      {"name": "normalized_reward", "kind": "f64", "doc": "Reward after normalisation within the group, from the train row.", "label": "Normalised reward", "unit": "", "null": "no train row of this sample was dumped, or its values could not be placed", "form": "number", "group": "Reward", "rounding": "none"},
+      {"name": "reward_value", "kind": "f64", "doc": "The reward that pages show: reward, else raw_reward, else the configured key of a dict, else the sum of its numeric components.", "label": "Reward", "unit": "", "null": "no reward was given", "form": "number", "group": "Reward", "rounding": "none"},
+      {"name": "weight_version", "kind": "str", "doc": "Last weight version that generated for this sample.", "label": "Version", "unit": "", "null": "no version recorded", "form": "text", "group": "Staleness", "rounding": "none"},
+      {"name": "weight_version_min", "kind": "i64", "doc": "Smallest numeric weight version that generated for this sample.", "label": "Oldest version", "unit": "", "null": "no numeric version recorded", "form": "id", "group": "Staleness", "rounding": "none"},
+      {"name": "mixed_version", "kind": "bool", "doc": "Whether more than one weight version generated for this sample.", "label": "Mixed versions", "unit": "", "null": "no version recorded", "form": "plain", "group": "Staleness", "rounding": "none"},
+      {"name": "staleness", "kind": "i64", "doc": "Step minus the oldest weight version used.", "label": "Staleness", "unit": "versions", "null": "no numeric version recorded", "form": "count", "group": "Staleness", "rounding": "none"},
+      {"name": "turns", "kind": "i64", "doc": "Number of recorded weight versions: one a turn or request.", "label": "Turns", "unit": "", "null": "not recorded", "form": "count", "group": "Staleness", "rounding": "none"},
+      {"name": "tool_calls", "kind": "i64", "doc": "Messages of role tool in a chat prompt.", "label": "Tools", "unit": "", "null": "the prompt is plain text", "form": "count", "group": "Serving efficiency", "rounding": "none"},
+      {"name": "non_generation_time", "kind": "f64", "doc": "Wall clock of the sample spent outside the model.", "label": "Outside the model", "unit": "s", "null": "not recorded", "form": "seconds", "group": "Serving efficiency", "rounding": "none"},
+      {"name": "spec_accept_rate", "kind": "f64", "doc": "Accepted over drafted tokens of speculative decoding.", "label": "Spec. accepted", "unit": "", "null": "nothing was drafted", "form": "frac", "group": "Serving efficiency", "rounding": "none"},
+      {"name": "prefix_cache_hit_rate", "kind": "f64", "doc": "Cached over all prompt tokens.", "label": "Prefix cache hits", "unit": "", "null": "no prompt tokens were counted", "form": "frac", "group": "Serving efficiency", "rounding": "none"},
+      {"name": "truncated", "kind": "bool", "doc": "Whether the response hit the length limit: the train column, else status = truncated.", "label": "Truncated", "unit": "", "null": "not recorded", "form": "plain", "group": "Identity and shape", "rounding": "none"},
+      {"name": "dumped_rank", "kind": "i64", "doc": "Lowest train rank that holds the sample.", "label": "Train rank", "unit": "", "null": "no train row of this sample was dumped, or its values could not be placed", "form": "id", "group": "Provenance", "rounding": "none"},
+      {"name": "mean_entropy", "kind": "f64", "doc": "Policy entropy, mean over trained tokens.", "label": "Entropy", "unit": "nats", "null": "no trained token, or the trainer did not record it", "form": "number", "group": "Entropy", "rounding": "none"},
+      {"name": "max_entropy", "kind": "f64", "doc": "Policy entropy, largest over trained tokens.", "label": "Max entropy", "unit": "nats", "null": "no trained token, or the trainer did not record it", "form": "number", "group": "Entropy", "rounding": "none"},
+      {"name": "ref_entropy_mean", "kind": "f64", "doc": "Entropy of the reference policy, mean over trained tokens.", "label": "Ref. entropy", "unit": "nats", "null": "no trained token, or the trainer did not record it", "form": "number", "group": "Entropy", "rounding": "none"},
+      {"name": "mean_abs_lp_diff", "kind": "f64", "doc": "|train − rollout log prob|, mean over trained tokens.", "label": "|lp diff|", "unit": "nats", "null": "no trained token, or the trainer did not record it", "form": "logprob", "group": "Train versus rollout agreement", "rounding": "none"},
+      {"name": "max_abs_lp_diff", "kind": "f64", "doc": "|train − rollout log prob|, largest over trained tokens.", "label": "Max |lp diff|", "unit": "nats", "null": "no trained token, or the trainer did not record it", "form": "logprob", "group": "Train versus rollout agreement", "rounding": "none"},
+      {"name": "mean_imp_ratio", "kind": "f64", "doc": "exp(train − rollout log prob), mean over trained tokens.", "label": "Ratio", "unit": "", "null": "no trained token, or the trainer did not record it", "form": "number", "group": "Train versus rollout agreement", "rounding": "none"},
+      {"name": "adv_mean", "kind": "f64", "doc": "Advantage, mean over trained tokens.", "label": "Advantage", "unit": "", "null": "no trained token, or the trainer did not record it", "form": "number", "group": "Advantage and return", "rounding": "none"},
+      {"name": "adv_std", "kind": "f64", "doc": "Advantage, sample standard deviation over trained tokens.", "label": "Advantage sd", "unit": "", "null": "fewer than two trained tokens, or not recorded", "form": "number", "group": "Advantage and return", "rounding": "none"},
+      {"name": "return_mean", "kind": "f64", "doc": "Return, mean over trained tokens.", "label": "Return", "unit": "", "null": "no trained token, or the trainer did not record it", "form": "number", "group": "Advantage and return", "rounding": "none"},
+      {"name": "alignment_failed", "kind": "bool", "doc": "Whether the context-parallel slices of the sample could not be put together.", "label": "Unplaceable", "unit": "", "null": "", "form": "plain", "group": "Provenance", "rounding": "none"},
+      {"name": "label", "kind": "str", "doc": "The expected answer, as recorded.", "label": "Label", "unit": "", "null": "not recorded", "form": "text", "group": "Provenance", "rounding": "none"},
+      {"name": "adapter", "kind": "str", "doc": "Name of the LoRA adapter the sample belongs to.", "label": "Adapter", "unit": "", "null": "a run without adapters", "form": "text", "group": "Provenance", "rounding": "none"},
+    ],
+  },
+  "groups": {
+    "row": "group of samples of one prompt, by group_index, null last",
+    "doc": "Groups of a step; a zero-std group has one reward and teaches nothing.",
+    "perStep": true,
+    "columns": [
+      {"name": "step", "kind": "i64", "doc": "Rollout step: the number in the dump's file name.", "label": "step", "unit": "", "null": "", "form": "id", "group": "", "rounding": "none"},
+      {"name": "evaluation", "kind": "bool", "doc": "Whether the sample belongs to an evaluation instead of training.", "label": "evaluation", "unit": "", "null": "", "form": "plain", "group": "", "rounding": "none"},
+      {"name": "group_index", "kind": "i64", "doc": "Samples of one prompt share it.", "label": "Group", "unit": "", "null": "the sample belongs to no group", "form": "id", "group": "Identity and shape", "rounding": "none"},
+      {"name": "n", "kind": "i64", "doc": "Samples in the group.", "label": "Samples", "unit": "", "null": "", "form": "count", "group": "", "rounding": "none"},
+      {"name": "reward_mean", "kind": "f64", "doc": "Mean raw_reward (eval: reward) over samples that have one.", "label": "Reward mean", "unit": "", "null": "no sample has a reward", "form": "number", "group": "", "rounding": "none"},
+      {"name": "reward_std", "kind": "f64", "doc": "Sample standard deviation of that reward.", "label": "Reward sd", "unit": "", "null": "fewer than two rewards", "form": "number", "group": "", "rounding": "none"},
+      {"name": "response_length_mean", "kind": "f64", "doc": "Mean response length over samples.", "label": "Length mean", "unit": "tokens", "null": "no lengths", "form": "number", "group": "", "rounding": "none"},
+      {"name": "truncated_frac", "kind": "f64", "doc": "Share of samples that hit the length limit.", "label": "Truncated", "unit": "", "null": "not recorded", "form": "frac", "group": "", "rounding": "none"},
+      {"name": "zero_std", "kind": "bool", "doc": "Whether all rewards are equal, so that the group gives no gradient.", "label": "Zero std", "unit": "", "null": "", "form": "plain", "group": "", "rounding": "none"},
+      {"name": "adv_mean", "kind": "f64", "doc": "Mean of the samples' adv_mean.", "label": "Advantage mean", "unit": "", "null": "no advantages", "form": "number", "group": "", "rounding": "none"},
+      {"name": "adv_std", "kind": "f64", "doc": "Sample standard deviation of the samples' adv_mean.", "label": "Advantage sd", "unit": "", "null": "fewer than two advantages", "form": "number", "group": "", "rounding": "none"},
+    ],
+  },
+  "tokens": {
+    "row": "token of a sample, by position",
+    "doc": "Tokens with every per-token series of the run; series are null where the token was not trained. A run may add series of its own.",
+    "perStep": true,
+    "columns": [
+      {"name": "step", "kind": "i64", "doc": "Rollout step: the number in the dump's file name.", "label": "step", "unit": "", "null": "", "form": "id", "group": "", "rounding": "none"},
+      {"name": "evaluation", "kind": "bool", "doc": "Whether the sample belongs to an evaluation instead of training.", "label": "evaluation", "unit": "", "null": "", "form": "plain", "group": "", "rounding": "none"},
+      {"name": "row", "kind": "i64", "doc": "0-based position in the rollout file; with step and evaluation the key of a sample.", "label": "Row", "unit": "", "null": "", "form": "id", "group": "Identity and shape", "rounding": "none"},
+      {"name": "sample_index", "kind": "i64", "doc": "Miles's index of the sample; eval sets restart it and sub-agent siblings share it.", "label": "Sample", "unit": "", "null": "the sample carries no index", "form": "id", "group": "Identity and shape", "rounding": "none"},
+      {"name": "position", "kind": "i64", "doc": "0-based position in prompt and response.", "label": "position", "unit": "", "null": "", "form": "id", "group": "", "rounding": "none"},
+      {"name": "token_id", "kind": "i64", "doc": "Id in the tokenizer's vocabulary.", "label": "token_id", "unit": "", "null": "", "form": "id", "group": "", "rounding": "none"},
+      {"name": "token_text", "kind": "str", "doc": "The id decoded alone; bytes that are no character appear as U+FFFD.", "label": "token_text", "unit": "", "null": "the dump has no tokenizer", "form": "text", "group": "", "rounding": "none"},
+      {"name": "in_response", "kind": "bool", "doc": "Whether the token belongs to the response.", "label": "in_response", "unit": "", "null": "", "form": "plain", "group": "", "rounding": "none"},
+      {"name": "loss_mask", "kind": "i64", "doc": "1 where the token enters the loss, 0 where it does not (tool output).", "label": "loss_mask", "unit": "", "null": "in the prompt, or no mask recorded", "form": "id", "group": "", "rounding": "none"},
+      {"name": "rollout_log_probs", "kind": "f32", "doc": "Log prob the engine reported while generating.", "label": "rollout_log_probs", "unit": "nats", "null": "in the prompt, masked, or not recorded", "form": "logprob", "group": "", "rounding": "2^-14"},
+      {"name": "train_log_probs", "kind": "f32", "doc": "Log prob the trainer computed for the same token.", "label": "train_log_probs", "unit": "nats", "null": "in the prompt, masked, or not recorded", "form": "logprob", "group": "", "rounding": "2^-14"},
+      {"name": "lp_diff", "kind": "f32", "doc": "train − rollout log prob; positive: the trainer likes the token more.", "label": "lp_diff", "unit": "nats", "null": "in the prompt, masked, or not recorded", "form": "logprob", "group": "", "rounding": "13 bits"},
+      {"name": "imp_ratio", "kind": "f32", "doc": "exp(lp_diff), the importance ratio of the token.", "label": "imp_ratio", "unit": "", "null": "in the prompt, masked, or not recorded", "form": "number", "group": "", "rounding": "13 bits"},
+      {"name": "entropy", "kind": "f32", "doc": "Policy entropy at the token.", "label": "entropy", "unit": "nats", "null": "in the prompt, masked, or not recorded", "form": "number", "group": "", "rounding": "2^-14"},
+      {"name": "ref_entropy", "kind": "f32", "doc": "Entropy of the reference policy at the token.", "label": "ref_entropy", "unit": "nats", "null": "in the prompt, masked, or not recorded", "form": "number", "group": "", "rounding": "2^-14"},
+      {"name": "ref_log_probs", "kind": "f32", "doc": "Log prob of the reference policy.", "label": "ref_log_probs", "unit": "nats", "null": "in the prompt, masked, or not recorded", "form": "logprob", "group": "", "rounding": "2^-14"},
+      {"name": "advantages", "kind": "f32", "doc": "Advantage the trainer assigned to the token.", "label": "advantages", "unit": "", "null": "in the prompt, masked, or not recorded", "form": "number", "group": "", "rounding": "13 bits"},
+      {"name": "returns", "kind": "f32", "doc": "Return the trainer assigned to the token.", "label": "returns", "unit": "", "null": "in the prompt, masked, or not recorded", "form": "number", "group": "", "rounding": "13 bits"},
+    ],
+  },
+  "conversations": {
+    "row": "sample with a recorded conversation",
+    "doc": "What was said, with roles, thinking and tool calls, from the conversation sidecar.",
+    "perStep": true,
+    "columns": [
+      {"name": "step", "kind": "i64", "doc": "Rollout step: the number in the dump's file name.", "label": "step", "unit": "", "null": "", "form": "id", "group": "", "rounding": "none"},
+      {"name": "evaluation", "kind": "bool", "doc": "Whether the sample belongs to an evaluation instead of training.", "label": "evaluation", "unit": "", "null": "", "form": "plain", "group": "", "rounding": "none"},
+      {"name": "row", "kind": "i64", "doc": "0-based position in the rollout file; with step and evaluation the key of a sample.", "label": "Row", "unit": "", "null": "", "form": "id", "group": "Identity and shape", "rounding": "none"},
+      {"name": "sample_index", "kind": "i64", "doc": "Miles's index of the sample; eval sets restart it and sub-agent siblings share it.", "label": "Sample", "unit": "", "null": "the sample carries no index", "form": "id", "group": "Identity and shape", "rounding": "none"},
+      {"name": "group_index", "kind": "i64", "doc": "Samples of one prompt share it.", "label": "Group", "unit": "", "null": "the sample belongs to no group", "form": "id", "group": "Identity and shape", "rounding": "none"},
+      {"name": "status", "kind": "str", "doc": "Status at the time the conversation was written.", "label": "status", "unit": "", "null": "not recorded", "form": "text", "group": "", "rounding": "none"},
+      {"name": "reward", "kind": "f64", "doc": "Reward at the time the conversation was written.", "label": "reward", "unit": "", "null": "none, or a dict", "form": "number", "group": "", "rounding": "none"},
+      {"name": "prompt", "kind": "json", "doc": "The prompt: a string or a list of chat messages.", "label": "prompt", "unit": "", "null": "", "form": "text", "group": "", "rounding": "none"},
+      {"name": "messages", "kind": "json", "doc": "The messages in order, as recorded.", "label": "messages", "unit": "", "null": "", "form": "text", "group": "", "rounding": "none"},
+    ],
+  },
+  "texts": {
+    "row": "sample, in file order",
+    "doc": "Prompt and response of every sample as text.",
+    "perStep": true,
+    "columns": [
+      {"name": "step", "kind": "i64", "doc": "Rollout step: the number in the dump's file name.", "label": "step", "unit": "", "null": "", "form": "id", "group": "", "rounding": "none"},
+      {"name": "evaluation", "kind": "bool", "doc": "Whether the sample belongs to an evaluation instead of training.", "label": "evaluation", "unit": "", "null": "", "form": "plain", "group": "", "rounding": "none"},
+      {"name": "row", "kind": "i64", "doc": "0-based position in the rollout file; with step and evaluation the key of a sample.", "label": "Row", "unit": "", "null": "", "form": "id", "group": "Identity and shape", "rounding": "none"},
+      {"name": "sample_index", "kind": "i64", "doc": "Miles's index of the sample; eval sets restart it and sub-agent siblings share it.", "label": "Sample", "unit": "", "null": "the sample carries no index", "form": "id", "group": "Identity and shape", "rounding": "none"},
+      {"name": "prompt", "kind": "json", "doc": "The prompt as recorded: a string or a list of chat messages.", "label": "prompt", "unit": "", "null": "not recorded", "form": "text", "group": "", "rounding": "none"},
+      {"name": "response", "kind": "str", "doc": "The response as recorded by the engine.", "label": "response", "unit": "", "null": "not recorded", "form": "text", "group": "", "rounding": "none"},
+    ],
+  },
+  "trajectories": {
+    "row": "span in the life of a request",
+    "doc": "When each request was queued, generating, or waiting on a tool.",
+    "perStep": false,
+    "columns": [
+      {"name": "sample_index", "kind": "i64", "doc": "Miles's index of the sample; eval sets restart it and sub-agent siblings share it.", "label": "Sample", "unit": "", "null": "the sample carries no index", "form": "id", "group": "Identity and shape", "rounding": "none"},
+      {"name": "group_index", "kind": "i64", "doc": "Samples of one prompt share it.", "label": "Group", "unit": "", "null": "the sample belongs to no group", "form": "id", "group": "Identity and shape", "rounding": "none"},
+      {"name": "kind", "kind": "str", "doc": "attempt (the whole request), gen (generating) or tool (waiting on a tool).", "label": "kind", "unit": "", "null": "", "form": "text", "group": "", "rounding": "none"},
+      {"name": "t0", "kind": "ts", "doc": "Start.", "label": "t0", "unit": "", "null": "its start was not recorded", "form": "ts", "group": "", "rounding": "none"},
+      {"name": "t1", "kind": "ts", "doc": "End.", "label": "t1", "unit": "", "null": "not ended when the record stops", "form": "ts", "group": "", "rounding": "none"},
+      {"name": "turn", "kind": "i64", "doc": "1-based turn; −1 where spans are not told apart by turn.", "label": "turn", "unit": "", "null": "", "form": "id", "group": "", "rounding": "none"},
+      {"name": "weight_version", "kind": "str", "doc": "Weight version that generated.", "label": "weight_version", "unit": "", "null": "unknown", "form": "text", "group": "", "rounding": "none"},
+      {"name": "status", "kind": "str", "doc": "Status of the sample's last ended attempt.", "label": "status", "unit": "", "null": "no attempt ended", "form": "text", "group": "", "rounding": "none"},
+      {"name": "first_ts", "kind": "ts", "doc": "First event of the sample in the selection.", "label": "first_ts", "unit": "", "null": "", "form": "ts", "group": "", "rounding": "none"},
+      {"name": "last_ts", "kind": "ts", "doc": "Last event of the sample in the selection.", "label": "last_ts", "unit": "", "null": "", "form": "ts", "group": "", "rounding": "none"},
+    ],
+  },
+  "bubbles": {
+    "row": "step with timing metrics",
+    "doc": "How long each step took and how much of it training waited.",
+    "perStep": false,
+    "columns": [
+      {"name": "step", "kind": "i64", "doc": "Rollout step.", "label": "step", "unit": "", "null": "logged without a step", "form": "id", "group": "", "rounding": "none"},
+      {"name": "ts", "kind": "ts", "doc": "When it was logged.", "label": "ts", "unit": "", "null": "", "form": "ts", "group": "", "rounding": "none"},
+      {"name": "step_time", "kind": "f64", "doc": "Wall clock of the step (perf/step_time).", "label": "step_time", "unit": "s", "null": "not logged", "form": "seconds", "group": "", "rounding": "none"},
+      {"name": "wait_ratio", "kind": "f64", "doc": "Share of the step in which training waited (perf/wait_time_ratio).", "label": "wait_ratio", "unit": "", "null": "not logged", "form": "frac", "group": "", "rounding": "none"},
+    ],
+  },
+  "data_buffer": {
+    "row": "report",
+    "doc": "Length of the queue of samples between rollout and training.",
+    "perStep": false,
+    "columns": [
+      {"name": "ts", "kind": "ts", "doc": "When it was reported.", "label": "ts", "unit": "", "null": "", "form": "ts", "group": "", "rounding": "none"},
+      {"name": "length", "kind": "i64", "doc": "Samples queued.", "label": "length", "unit": "samples", "null": "", "form": "count", "group": "", "rounding": "none"},
+    ],
+  },
+  "mfu": {
+    "row": "run with MFU logged; no row otherwise",
+    "doc": "Model FLOP utilisation of actor training.",
+    "perStep": false,
+    "columns": [
+      {"name": "latest", "kind": "f64", "doc": "Last perf/actor_train_mfu.", "label": "latest", "unit": "", "null": "", "form": "frac", "group": "", "rounding": "none"},
+      {"name": "mean", "kind": "f64", "doc": "Mean without the first value, which holds warm-up.", "label": "mean", "unit": "", "null": "", "form": "frac", "group": "", "rounding": "none"},
+      {"name": "steps", "kind": "i64", "doc": "Values behind the mean.", "label": "steps", "unit": "", "null": "", "form": "count", "group": "", "rounding": "none"},
+      {"name": "peak", "kind": "f64", "doc": "The peak it refers to (perf/mfu_peak_tflops).", "label": "peak", "unit": "TFLOP/s", "null": "not logged", "form": "number", "group": "", "rounding": "none"},
+    ],
+  },
+  "notable": {
+    "row": "sample worth reading",
+    "doc": "A short reading list, chosen from the samples table by fixed rules.",
+    "perStep": false,
+    "columns": [
+      {"name": "step", "kind": "i64", "doc": "Rollout step: the number in the dump's file name.", "label": "step", "unit": "", "null": "", "form": "id", "group": "", "rounding": "none"},
+      {"name": "evaluation", "kind": "bool", "doc": "Whether the sample belongs to an evaluation instead of training.", "label": "evaluation", "unit": "", "null": "", "form": "plain", "group": "", "rounding": "none"},
+      {"name": "row", "kind": "i64", "doc": "0-based position in the rollout file; with step and evaluation the key of a sample.", "label": "Row", "unit": "", "null": "", "form": "id", "group": "Identity and shape", "rounding": "none"},
+      {"name": "sample_index", "kind": "i64", "doc": "Miles's index of the sample; eval sets restart it and sub-agent siblings share it.", "label": "Sample", "unit": "", "null": "the sample carries no index", "form": "id", "group": "Identity and shape", "rounding": "none"},
+      {"name": "kind", "kind": "str", "doc": "Kind of reason, a stable word.", "label": "kind", "unit": "", "null": "", "form": "text", "group": "", "rounding": "none"},
+      {"name": "why", "kind": "str", "doc": "What makes the sample worth reading, in words.", "label": "Why", "unit": "", "null": "", "form": "text", "group": "", "rounding": "none"},
+      {"name": "value", "kind": "f64", "doc": "The number behind it.", "label": "Value", "unit": "", "null": "it has none", "form": "number", "group": "", "rounding": "none"},
+    ],
+  },
+  "notices": {
+    "row": "thing absent, skipped or broken in the input",
+    "doc": "Nothing is skipped silently: it stands here.",
+    "perStep": false,
+    "columns": [
+      {"name": "code", "kind": "str", "doc": "Kind of trouble.", "label": "code", "unit": "", "null": "", "form": "text", "group": "", "rounding": "none"},
+      {"name": "severity", "kind": "str", "doc": "info, warning or error.", "label": "severity", "unit": "", "null": "", "form": "text", "group": "", "rounding": "none"},
+      {"name": "source", "kind": "str", "doc": "File relative to the dump, with the line where there is one.", "label": "source", "unit": "", "null": "", "form": "text", "group": "", "rounding": "none"},
+      {"name": "message", "kind": "str", "doc": "What is wrong and what it costs.", "label": "message", "unit": "", "null": "", "form": "text", "group": "", "rounding": "none"},
+      {"name": "remedy", "kind": "str", "doc": "What to do.", "label": "remedy", "unit": "", "null": "", "form": "text", "group": "", "rounding": "none"},
+    ],
+  },
 };
 
 /** Groups of the column chooser. @type {string[]} */
-export const SAMPLE_GROUPS = [
- "Identity and shape",
- "Reward",
- "Advantage and return",
- "Train versus rollout agreement",
- "Entropy",
- "Staleness",
- "Serving efficiency",
- "Provenance"
-];
+export const SAMPLE_GROUPS = ["Identity and shape", "Reward", "Advantage and return", "Train versus rollout agreement", "Entropy", "Staleness", "Serving efficiency", "Provenance"];
 
 /** Colours are light and dark. @type {Record<string, Phase>} */
 export const PHASES = {
- "rollout": {
-  "label": "Rollout",
-  "doc": "Engines generate training samples.",
-  "colours": [
-   "#e69f00",
-   "#cf8f10"
-  ],
-  "labels": [
-   "#1a1b1e",
-   "#1a1b1e"
-  ],
-  "hatch": null
- },
- "eval_rollout": {
-  "label": "Eval rollout",
-  "doc": "Engines generate evaluation samples.",
-  "colours": [
-   "#a35c00",
-   "#95580a"
-  ],
-  "labels": [
-   "#ffffff",
-   "#ffffff"
-  ],
-  "hatch": null
- },
- "actor_train": {
-  "label": "Actor train",
-  "doc": "Forward, backward and optimizer step of the policy.",
-  "colours": [
-   "#0072b2",
-   "#2678b6"
-  ],
-  "labels": [
-   "#ffffff",
-   "#ffffff"
-  ],
-  "hatch": null
- },
- "data_preprocess": {
-  "label": "Data preprocess",
-  "doc": "Samples become batches of the trainer.",
-  "colours": [
-   "#a0d6f7",
-   "#aee0fb"
-  ],
-  "labels": [
-   "#1a1b1e",
-   "#1a1b1e"
-  ],
-  "hatch": null
- },
- "log_probs": {
-  "label": "Log probs",
-  "doc": "The policy scores the sampled tokens.",
-  "colours": [
-   "#50297a",
-   "#5d3391"
-  ],
-  "labels": [
-   "#ffffff",
-   "#ffffff"
-  ],
-  "hatch": null
- },
- "ref_log_probs": {
-  "label": "Ref log probs",
-  "doc": "The reference model scores the sampled tokens.",
-  "colours": [
-   "#a586c4",
-   "#b99cd8"
-  ],
-  "labels": [
-   "#1a1b1e",
-   "#1a1b1e"
-  ],
-  "hatch": null
- },
- "train_log_probs": {
-  "label": "Train log probs",
-  "doc": "The policy scores the tokens again within the training step.",
-  "colours": [
-   "#dccbec",
-   "#e6d9f4"
-  ],
-  "labels": [
-   "#1a1b1e",
-   "#1a1b1e"
-  ],
-  "hatch": null
- },
- "update_weights": {
-  "label": "Update weights",
-  "doc": "New weights go to the engines.",
-  "colours": [
-   "#e97bb4",
-   "#f08fc2"
-  ],
-  "labels": [
-   "#1a1b1e",
-   "#1a1b1e"
-  ],
-  "hatch": null
- },
- "ref_model_update": {
-  "label": "Ref model update",
-  "doc": "The reference model takes over the weights of the policy.",
-  "colours": [
-   "#f5c0dc",
-   "#f9d9ea"
-  ],
-  "labels": [
-   "#1a1b1e",
-   "#1a1b1e"
-  ],
-  "hatch": null
- },
- "train_wait": {
-  "label": "Train wait",
-  "doc": "Training ranks wait for samples.",
-  "colours": [
-   "#e9e9e6",
-   "#2a2d32"
-  ],
-  "labels": [
-   "#1a1b1e",
-   "#ffffff"
-  ],
-  "hatch": [
-   "#a9a9a4",
-   "#565b63"
-  ]
- },
- "sleep": {
-  "label": "Sleep",
-  "doc": "The process gave its GPU memory away.",
-  "colours": [
-   "#8a8a86",
-   "#9aa0a8"
-  ],
-  "labels": [
-   "#1a1b1e",
-   "#1a1b1e"
-  ],
-  "hatch": null
- },
- "initialize": {
-  "label": "Initialize",
-  "doc": "From the start of the run to the first phase of the lane.",
-  "colours": [
-   "#b8b8b4",
-   "#50565d"
-  ],
-  "labels": [
-   "#1a1b1e",
-   "#ffffff"
-  ],
-  "hatch": null
- },
- "save_model": {
-  "label": "Save model",
-  "doc": "A checkpoint is written.",
-  "colours": [
-   "#006a66",
-   "#13807a"
-  ],
-  "labels": [
-   "#ffffff",
-   "#ffffff"
-  ],
-  "hatch": null
- },
- "wake_up": {
-  "label": "Wake up",
-  "doc": "The process takes its GPU memory back.",
-  "colours": [
-   "#f7ee7a",
-   "#f7ee7a"
-  ],
-  "labels": [
-   "#1a1b1e",
-   "#1a1b1e"
-  ],
-  "hatch": null
- },
- "unknown": {
-  "label": "Unknown",
-  "doc": "A phase that this version does not know by name.",
-  "colours": [
-   "#7b7264",
-   "#978d7c"
-  ],
-  "labels": [
-   "#ffffff",
-   "#1a1b1e"
-  ],
-  "hatch": null
- }
+  "rollout": {"label": "Rollout", "doc": "Engines generate training samples.", "colours": ["#e69f00", "#cf8f10"], "labels": ["#1a1b1e", "#1a1b1e"], "hatch": null},
+  "eval_rollout": {"label": "Eval rollout", "doc": "Engines generate evaluation samples.", "colours": ["#a35c00", "#95580a"], "labels": ["#ffffff", "#ffffff"], "hatch": null},
+  "actor_train": {"label": "Actor train", "doc": "Forward, backward and optimizer step of the policy.", "colours": ["#0072b2", "#2678b6"], "labels": ["#ffffff", "#ffffff"], "hatch": null},
+  "data_preprocess": {"label": "Data preprocess", "doc": "Samples become batches of the trainer.", "colours": ["#a0d6f7", "#aee0fb"], "labels": ["#1a1b1e", "#1a1b1e"], "hatch": null},
+  "log_probs": {"label": "Log probs", "doc": "The policy scores the sampled tokens.", "colours": ["#50297a", "#5d3391"], "labels": ["#ffffff", "#ffffff"], "hatch": null},
+  "ref_log_probs": {"label": "Ref log probs", "doc": "The reference model scores the sampled tokens.", "colours": ["#a586c4", "#b99cd8"], "labels": ["#1a1b1e", "#1a1b1e"], "hatch": null},
+  "train_log_probs": {"label": "Train log probs", "doc": "The policy scores the tokens again within the training step.", "colours": ["#dccbec", "#e6d9f4"], "labels": ["#1a1b1e", "#1a1b1e"], "hatch": null},
+  "update_weights": {"label": "Update weights", "doc": "New weights go to the engines.", "colours": ["#e97bb4", "#f08fc2"], "labels": ["#1a1b1e", "#1a1b1e"], "hatch": null},
+  "ref_model_update": {"label": "Ref model update", "doc": "The reference model takes over the weights of the policy.", "colours": ["#f5c0dc", "#f9d9ea"], "labels": ["#1a1b1e", "#1a1b1e"], "hatch": null},
+  "train_wait": {"label": "Train wait", "doc": "Training ranks wait for samples.", "colours": ["#e9e9e6", "#2a2d32"], "labels": ["#1a1b1e", "#ffffff"], "hatch": ["#a9a9a4", "#565b63"]},
+  "sleep": {"label": "Sleep", "doc": "The process gave its GPU memory away.", "colours": ["#8a8a86", "#9aa0a8"], "labels": ["#1a1b1e", "#1a1b1e"], "hatch": null},
+  "initialize": {"label": "Initialize", "doc": "From the start of the run to the first phase of the lane.", "colours": ["#b8b8b4", "#50565d"], "labels": ["#1a1b1e", "#ffffff"], "hatch": null},
+  "save_model": {"label": "Save model", "doc": "A checkpoint is written.", "colours": ["#006a66", "#13807a"], "labels": ["#ffffff", "#ffffff"], "hatch": null},
+  "wake_up": {"label": "Wake up", "doc": "The process takes its GPU memory back.", "colours": ["#f7ee7a", "#f7ee7a"], "labels": ["#1a1b1e", "#1a1b1e"], "hatch": null},
+  "unknown": {"label": "Unknown", "doc": "A phase that this version does not know by name.", "colours": ["#7b7264", "#978d7c"], "labels": ["#ffffff", "#1a1b1e"], "hatch": null},
 };
 
 /** How a sample ended. @type {Record<string, Word>} */
 export const STATUSES = {
- "completed": {
-  "label": "completed",
-  "doc": "Generation ended by itself."
- },
- "truncated": {
-  "label": "truncated",
-  "doc": "Generation hit the limit of length."
- },
- "aborted": {
-  "label": "aborted",
-  "doc": "Generation was stopped from outside; the sample may be tried again."
- },
- "failed": {
-  "label": "failed",
-  "doc": "Generation or its environment broke."
- },
- "pending": {
-  "label": "pending",
-  "doc": "Generation had not ended when the sample was dumped."
- }
+  "completed": {"label": "completed", "doc": "Generation ended by itself."},
+  "truncated": {"label": "truncated", "doc": "Generation hit the limit of length."},
+  "aborted": {"label": "aborted", "doc": "Generation was stopped from outside; the sample may be tried again."},
+  "failed": {"label": "failed", "doc": "Generation or its environment broke."},
+  "pending": {"label": "pending", "doc": "Generation had not ended when the sample was dumped."},
 };
 
 /** Who speaks. @type {Record<string, Word>} */
 export const ROLES = {
- "system": {
-  "label": "system",
-  "doc": "Instructions that stand before the conversation."
- },
- "user": {
-  "label": "user",
-  "doc": "The task, and what the environment says in place of a person."
- },
- "assistant": {
-  "label": "assistant",
-  "doc": "What the policy wrote."
- },
- "tool": {
-  "label": "tool",
-  "doc": "The result of a tool call; never trained on."
- }
+  "system": {"label": "system", "doc": "Instructions that stand before the conversation."},
+  "user": {"label": "user", "doc": "The task, and what the environment says in place of a person."},
+  "assistant": {"label": "assistant", "doc": "What the policy wrote."},
+  "tool": {"label": "tool", "doc": "The result of a tool call; never trained on."},
 };
 
 /** Gravest first. @type {Record<string, Word>} */
 export const SEVERITIES = {
- "error": {
-  "label": "Error",
-  "doc": "A file is broken; what it held is missing here."
- },
- "warning": {
-  "label": "Warning",
-  "doc": "Something was lost or looks wrong."
- },
- "info": {
-  "label": "Info",
-  "doc": "Absent by choice, or good to know."
- }
+  "error": {"label": "Error", "doc": "A file is broken; what it held is missing here."},
+  "warning": {"label": "Warning", "doc": "Something was lost or looks wrong."},
+  "info": {"label": "Info", "doc": "Absent by choice, or good to know."},
 };

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import numpy as np
@@ -16,6 +16,9 @@ import polars as pl
 from altair.utils.schemapi import debug_mode
 
 from miles_report.charts import palette, theme
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 SCATTER = (830, 250)
 PANEL = (262, 110)
@@ -65,6 +68,26 @@ class Panel:
         return bool((widths == 1).all()) and bool((halves == 0).all())
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """An Altair chart and its rows by name, which meet only in the spec.
+
+    Rows inside a chart would be checked and copied at every step of its making, 100 ms a chart.
+
+    Attributes:
+        chart: draws named data.
+        rows: of each name.
+    """
+
+    chart: Any
+    rows: Mapping[str, pl.DataFrame]
+
+    def to_dict(self, *, validate: bool = True) -> dict[str, Any]:
+        """The spec, as a chart gives it."""
+        spec: dict[str, Any] = self.chart.to_dict(validate=validate)
+        return spec | {"datasets": {name: frame.to_dicts() for name, frame in self.rows.items()}}
+
+
 def spans_decades(values: pl.Series) -> bool:
     """Whether a column is positive throughout and wide enough for a log scale."""
     finite = values.drop_nulls().cast(pl.Float64)
@@ -85,41 +108,56 @@ def thinned(points: pl.DataFrame, limit: int = MAX_MARKS) -> pl.DataFrame:
     return pl.concat([extreme, rest.gather_every(every)]).sort("row")
 
 
-def scatter(points: pl.DataFrame, x: Axis, y: Axis, *, size: tuple[int, int] = SCATTER) -> Any:
+def scatter(
+    points: pl.DataFrame,
+    x: Axis,
+    y: Axis,
+    *,
+    mean: float | None,
+    size: tuple[int, int] = SCATTER,
+) -> Drawn:
     """One mark a sample: a hollow diamond where `strong`, else a dot; the extreme ones are named.
 
     Args:
         points: row (unique), x, y (finite), strong (bool), text (the label of a mark).
         x: its axis.
         y: its axis.
+        mean: of y over all samples, drawn as a line; None or not finite: no line.
         size: width and height in pixels, axes inside.
     """
-    encode_x = alt.X("x:Q", axis=_axis(6, x.title), scale=_scale(points["x"], log=x.log))
-    encode_y = alt.Y("y:Q", axis=_axis(4, y.title), scale=_scale(points["y"], log=y.log))
-    tips = [
-        alt.Tooltip("text:N", title="sample"),
-        alt.Tooltip("x:Q", title=x.title),
-        alt.Tooltip("y:Q", title=y.title),
-    ]
-    dots = _chart(points.filter(~pl.col("strong"))).mark_point(
-        size=14, filled=True, color=palette.GREY, opacity=0.7
+    with debug_mode(False):  # noqa: FBT003 - positional in Altair
+        encode_x = alt.X("x:Q", axis=_axis(6, x.title), scale=_scale(points["x"], log=x.log))
+        encode_y = alt.Y("y:Q", axis=_axis(4, y.title), scale=_scale(points["y"], log=y.log))
+        tips = _tips(text="sample", x=x.title, y=y.title)
+        dots = alt.Chart(alt.NamedData("dots")).mark_point(
+            size=14, filled=True, color=palette.GREY, opacity=0.7
+        )
+        diamonds = alt.Chart(alt.NamedData("diamonds")).mark_point(
+            shape="diamond", size=40, color=palette.VERMILION, strokeWidth=1.2
+        )
+        names = alt.Chart(alt.NamedData("names")).mark_text(
+            align="left", dx=7, dy=1, fontSize=12, color=palette.TEXT
+        )
+        rule = alt.Chart(alt.NamedData("mean")).mark_rule(strokeDash=[2, 3], color=palette.MUTED)
+        chart = alt.layer(
+            rule.encode(encode_y),
+            dots.encode(encode_x, encode_y, tooltip=tips),
+            diamonds.encode(encode_x, encode_y, tooltip=tips),
+            names.encode(encode_x, encode_y, alt.Text("text:N")),
+        )
+    has_mean = mean is not None and math.isfinite(mean)
+    return Drawn(
+        theme.sized(chart, size),
+        {
+            "dots": points.filter(~pl.col("strong")),
+            "diamonds": points.filter(pl.col("strong")),
+            "names": points.sort("y", "row", descending=[True, False]).head(LABELS),
+            "mean": pl.DataFrame({"y": [mean] if has_mean else []}, schema={"y": pl.Float64}),
+        },
     )
-    diamonds = _chart(points.filter(pl.col("strong"))).mark_point(
-        shape="diamond", size=40, color=palette.VERMILION, strokeWidth=1.2
-    )
-    extreme = points.sort("y", "row", descending=[True, False]).head(LABELS)
-    names = _chart(extreme).mark_text(align="left", dx=7, dy=1, fontSize=12, color=palette.TEXT)
-    mean = points["y"].mean()
-    rule = _chart(pl.DataFrame({"y": [mean]}, schema={"y": pl.Float64})).mark_rule(
-        strokeDash=[2, 3], color=palette.MUTED
-    )
-    layers = [rule.encode(y=encode_y)] if mean is not None else []
-    layers += [mark.encode(x=encode_x, y=encode_y, tooltip=tips) for mark in (dots, diamonds)]
-    layers.append(names.encode(x=encode_x, y=encode_y, text="text:N"))
-    return theme.sized(alt.layer(*layers), size)
 
 
-def distributions(panels: list[Panel], *, size: tuple[int, int] = PANEL, columns: int = 4) -> Any:
+def distributions(panels: list[Panel], *, size: tuple[int, int] = PANEL, columns: int = 4) -> Drawn:
     """Small histograms side by side, each with its own scales; `better` bins stack on the others.
 
     Args:
@@ -127,9 +165,10 @@ def distributions(panels: list[Panel], *, size: tuple[int, int] = PANEL, columns
         size: width and height of one plot in pixels.
         columns: panels in one line.
     """
-    return alt.concat(*(_histogram(panel, size) for panel in panels), columns=columns).properties(
-        spacing=24
-    )
+    with debug_mode(False):  # noqa: FBT003 - positional in Altair
+        plots = [_histogram(f"bins-{at}", panel, size) for at, panel in enumerate(panels)]
+        chart = alt.concat(*plots, columns=columns, spacing=24)
+    return Drawn(chart, {f"bins-{at}": _stacked(panel.bins) for at, panel in enumerate(panels)})
 
 
 def binned(values: pl.Series, better: pl.Series, *, log: bool, bins: int = BINS) -> pl.DataFrame:
@@ -182,34 +221,34 @@ def _edges(finite: np.ndarray[Any, Any], *, log: bool, bins: int) -> np.ndarray[
     return edges if np.all(np.diff(edges) > 0) else np.array([low, high])
 
 
-def _histogram(panel: Panel, size: tuple[int, int]) -> Any:
-    bins = _stacked(panel.bins)
+def _histogram(name: str, panel: Panel, size: tuple[int, int]) -> Any:
+    bins = panel.bins
     low = theme.finite_range(bins["start"].to_list())
     high = theme.finite_range(bins["end"].to_list())
     domain = [low[0], high[1]] if low and high else [0.0, 1.0]
-    scale = alt.Scale(type="log" if panel.log else "linear", domain=domain, nice=False, zero=False)
+    kind: dict[str, Any] = {"type": "log"} if panel.log else {"zero": False}
+    scale = alt.Scale(domain=domain, nice=False, **kind)
     whole = {"values": _whole_ticks(domain), "format": "d"} if panel.whole else {}
+    colours = alt.Scale(domain=[False, True], range=[palette.GREY, palette.BLUE])
     return (
-        _chart(bins)
+        alt.Chart(alt.NamedData(name), width=size[0], height=size[1])
         .mark_rect(stroke=palette.PAPER, strokeWidth=1)
         .encode(
-            x=alt.X("start:Q", axis=_axis(4, panel.title, **whole), scale=scale),
-            x2="end:Q",
-            y=alt.Y("below:Q", axis=_axis(3, None, tickMinStep=1)),
-            y2="above:Q",
-            color=alt.Color(
-                "better:N",
-                legend=None,
-                scale=alt.Scale(domain=[False, True], range=[palette.GREY, palette.BLUE]),
-            ),
-            tooltip=[
-                alt.Tooltip("n:Q", title="samples"),
-                alt.Tooltip("start:Q", title="from"),
-                alt.Tooltip("end:Q", title="to"),
-            ],
+            alt.X("start:Q", axis=_axis(4, panel.title, **whole), scale=scale),
+            alt.X2("end"),
+            alt.Y("below:Q", axis=_axis(3, None, tickMinStep=1)),
+            alt.Y2("above"),
+            alt.Color("better:N", legend=None, scale=colours),
+            tooltip=_tips(n="samples", start="from", end="to"),
         )
-        .properties(width=size[0], height=size[1])
     )
+
+
+def _tips(**titles: str) -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip(f"{name}:{'N' if name == 'text' else 'Q'}", title=title)
+        for name, title in titles.items()
+    ]
 
 
 def _whole_ticks(domain: list[float], count: int = 6) -> list[int]:
@@ -223,12 +262,6 @@ def _stacked(bins: pl.DataFrame) -> pl.DataFrame:
     return bins.sort("start", "better").with_columns(
         (above - pl.col("n")).alias("below"), above.alias("above")
     )
-
-
-def _chart(frame: pl.DataFrame) -> alt.Chart:
-    # Altair checks every inlined row against its schema when it is made: 80 ms for 500 of them.
-    with debug_mode(False):  # noqa: FBT003 - positional in Altair
-        return alt.Chart(theme.inline(frame))
 
 
 def _axis(count: int, title: str | None, **more: Any) -> alt.Axis:

@@ -68,7 +68,7 @@ def step_page(tables: StepTables, facts: RunFacts, *, has_counterpart: bool = Fa
             "sets": _sets_values(samples) if tables.evaluation else None,
             "samples": _samples_values(samples, sort),
             "groups": _groups_values(tables),
-            "lifecycle_hint": _lifecycle_hint(facts),
+            "lifecycle_hint": "" if facts.start_ts is not None else _lifecycle_hint(facts),
             **figures,
         },
         data={

@@ -70,9 +70,10 @@ def scatter_figure(samples: pl.DataFrame, axes: Axes) -> Figure | None:
     x = step_charts.Axis(_title(axes.x), step_charts.spans_decades(placed["x"]))
     y = step_charts.Axis(_title(axes.y), step_charts.spans_decades(placed["y"]))
     drawn = step_charts.thinned(placed)
+    mean = _mean(points["y"])
     caption = _scatter_caption(axes, (x, y), (samples.height, placed.height, drawn))
     alt = f"{fmt.plural(samples.height, 'sample')}: {axes.y} over {axes.x}."
-    return figure("scatter", step_charts.scatter(drawn, x, y), alt=alt, caption=caption)
+    return figure("scatter", step_charts.scatter(drawn, x, y, mean=mean), alt=alt, caption=caption)
 
 
 def distribution_figure(samples: pl.DataFrame) -> Figure | None:
@@ -121,6 +122,12 @@ def outcome(samples: pl.DataFrame) -> tuple[pl.Series, str]:
     return better.fill_null(value=False), words
 
 
+def _mean(values: pl.Series) -> float | None:
+    """Mean over the samples that have a value; NaN if one of them is not finite."""
+    mean = values.drop_nulls().mean()
+    return mean if isinstance(mean, float) else None
+
+
 def _tells_apart(flags: pl.Series) -> bool:
     return bool(flags.any()) and not bool(flags.all())
 
@@ -135,7 +142,7 @@ def _scatter_caption(
     axes: Axes, scales: Sequence[step_charts.Axis], counts: tuple[int, int, pl.DataFrame]
 ) -> str:
     total, placed, drawn = counts
-    parts = ["One mark a sample; the dotted line is the mean of those drawn."]
+    parts = ["One mark a sample; the dotted line is the mean over all samples."]
     if axes.colour:
         strong = int(drawn["strong"].sum())
         label = column_of(axes.colour).label.lower()

@@ -83,7 +83,7 @@ export function createScatter(frame, columns, { onBrush, onOpen }) {
 
     for (const drawing of [axes, over]) drawing.setAttribute('width', String(width));
     const every = Array.from({ length: frame.length }, (_, row) => row);
-    const mean = summary(Array.from(ys, one => (Number.isFinite(one) ? one : null)), every).mean;
+    const mean = summary(frame.columns[yColumn.name], every).mean;
     fill(axes,
       yAxis(y, [area.x0, area.x1], y.kind === 'log' ? { ticks: decadeTicks(y.domain) } : { count: 4 }),
       xAxis(x, area.y1, x.kind === 'log' ? { ticks: decadeTicks(x.domain) } : { count: 7 }),

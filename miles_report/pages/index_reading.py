@@ -11,6 +11,7 @@ import polars as pl
 from miles_report.charts.theme import finite_range
 from miles_report.pages import format as shown
 from miles_report.pages.page import Link
+from miles_report.tables.notable import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,16 +94,24 @@ def reading_list(notable: pl.DataFrame, limit: int = ROWS) -> list[ReadingRow]:
 
 
 def _chosen(notable: pl.DataFrame, limit: int) -> list[dict[str, Any]]:
+    order = _order(notable.get_column("kind").unique(maintain_order=True).to_list())
     queues = [
-        iter(_best_first(str(kind), rows).to_dicts())
-        for (kind,), rows in notable.group_by("kind", maintain_order=True)
+        iter(_best_first(kind, notable.filter(pl.col("kind") == kind)).to_dicts())
+        for kind in sorted(order, key=order.__getitem__)
     ]
     chosen: list[dict[str, Any]] = []
     taken: set[tuple[Any, ...]] = set()
     while queues and len(chosen) < limit:
         queues = [queue for queue in queues if len(chosen) >= limit or _take(queue, chosen, taken)]
-    order = {kind: place for place, kind in enumerate(notable["kind"].unique(maintain_order=True))}
     return sorted(chosen, key=lambda row: order[row["kind"]])
+
+
+def _order(kinds: list[str]) -> dict[str, int]:
+    """Place of each kind by the weight of its rule; unknown ones last."""
+    known = [kind for kind, _ in RULES if kind in kinds]
+    return {
+        kind: place for place, kind in enumerate([*known, *(k for k in kinds if k not in known)])
+    }
 
 
 def _take(

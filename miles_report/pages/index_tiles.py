@@ -148,6 +148,9 @@ def _tile(source: Source, key: str, points: pl.DataFrame) -> Tile | None:
     below = _range(finite, source.show)
     if last["x"] != ends[-1]:
         below += f" · step {last['x']}"
+    n_strange = points.filter(~pl.col("y").is_finite()).height
+    if n_strange:
+        below += f" · {n_strange} not finite"
     drawn = points.with_columns(
         pl.Series("text", [source.show(y) for y in points["y"]], dtype=pl.String)
     )

@@ -110,13 +110,14 @@ function showTooltip(tooltip, event, value) {
  *
  * @param {Spec} spec its `usermeta.tokens` maps hex colours to custom properties
  * @param {string} font
- * @param {{width: number, height: number}} size pixels
+ * @param {{width: number, height: number}} size pixels, for a chart that fits one; concatenated ones keep their own
  * @returns {Spec}
  */
 export function pageSpec(spec, font, { width, height }) {
   const tokens = spec.usermeta?.tokens ?? {};
   const coloured = recoloured(spec, tokens);
-  return { ...coloured, width, height, config: { ...coloured.config, font } };
+  const isOne = typeof spec.width === 'number' && typeof spec.height === 'number';
+  return { ...coloured, ...(isOne ? { width, height } : {}), config: { ...coloured.config, font } };
 }
 
 /**

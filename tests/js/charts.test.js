@@ -5,6 +5,7 @@ import { age } from '../../templates/js/views/index.js';
 
 test('colours become custom properties, data stay as they are', () => {
   const spec = {
+    width: 10, height: 10,
     usermeta: { tokens: { '#0072b2': '--c-blue' } },
     datasets: { d: [{ text: '#0072b2' }] },
     mark: { color: '#0072b2', stroke: '#123456' },
@@ -16,6 +17,11 @@ test('colours become custom properties, data stay as they are', () => {
   assert.equal(shown.datasets.d[0].text, '#0072b2');
   assert.deepEqual([shown.width, shown.height], [180, 48]);
   assert.equal(spec.mark.color, '#0072b2');
+});
+
+test('concatenated charts keep their own sizes', () => {
+  const shown = pageSpec({ vconcat: [{ width: 5 }] }, 'x', { width: 180, height: 48 });
+  assert.deepEqual(shown, { vconcat: [{ width: 5 }], config: { font: 'x' } });
 });
 
 test('a colour named like a property of objects is no colour', () => {

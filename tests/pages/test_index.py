@@ -60,6 +60,14 @@ class TestTiles:
         assert tile.value == "1"
         assert tile.below.endswith("· step 1")
 
+    def test_steps_without_a_finite_value_are_counted(self):
+        rows = [
+            step(0, reward_mean=0.5),
+            step(1, reward_mean=float("nan")),
+            step(2, reward_mean=1.0),
+        ]
+        assert tiles_of(steps=rows)["Reward, mean"].below == "0.500 – 1 · 1 not finite"
+
     def test_without_rollouts_the_reward_is_what_was_logged(self):
         tile = tiles_of(metrics=logged("rollout/raw_reward", [0.1, 0.4]))["Reward, mean"]
         assert (tile.value, tile.href) == ("0.400", "metrics.html?filter=rollout/raw_reward")
@@ -178,6 +186,14 @@ class TestReading:
         ]
         listed = reading_list(table("notable", rows), limit=4)
         assert [row.sample for row in listed] == ["100", "101", "102", "109"]
+
+    def test_kinds_come_in_the_order_of_their_weight(self):
+        rows = [
+            notable("response_length", row=0),
+            notable("unknown", row=1),
+            notable("reward_not_finite", None, row=2),
+        ]
+        assert [row.sample for row in reading_list(table("notable", rows))] == ["102", "100", "101"]
 
     def test_for_some_kinds_the_smallest_is_the_best(self):
         rows = [notable("shortest_right", 40.0, row=0), notable("shortest_right", 5.0, row=1)]

@@ -18,6 +18,7 @@ import { broken, smoothed, thinned } from './series.js';
 const BASE = 20;
 const TOP = 6;
 const RIGHT = 8;
+const Y_TICKS = 3;
 
 /**
  * One chart of a series: grid, raw and smoothed line, marks of gaps, and a cursor.
@@ -36,7 +37,7 @@ export function drawPlot({ series, xs, form, unit }, { width, height, domain, ax
   const y1 = height - BASE;
   const yDomain = isLog ? logDomain(scaled, xs, domain) : linearDomain(range, shown.factor, form);
   const y = isLog ? logScale(yDomain, [y1, y0]) : linearScale(yDomain, [y1, y0]);
-  const ticks = y.ticks(4);
+  const ticks = y.ticks(Y_TICKS);
   const write = tickFormat(ticks, y.kind);
   const left = Math.max(34, 10 + 6.6 * Math.max(0, ...ticks.map(tick => write(tick).length)));
   const x = (axis === 'time' ? timeScale : linearScale)(domain, [left, width - RIGHT]);
@@ -81,7 +82,7 @@ function isInside(x, domain) {
  */
 function linearDomain(range, factor, form) {
   if (!range) return [0, 1];
-  const [low, high] = niceDomain([range[0] * factor, range[1] * factor], 4);
+  const [low, high] = niceDomain([range[0] * factor, range[1] * factor], Y_TICKS);
   return [range[0] >= 0 ? Math.max(0, low) : low, form === 'frac' && range[1] <= 1 ? Math.min(factor, high) : high];
 }
 

@@ -29,6 +29,9 @@ LABELS = 3
 """Extreme samples whose index stands beside their mark."""
 
 BINS = 20
+MAX_WHOLE = 2.0**51
+"""Above it a float holds no half, so that no bin can lie around a whole number."""
+
 LOG_DECADES = 2.0
 """A positive column that spans more is drawn on a log scale."""
 
@@ -214,7 +217,8 @@ def _edges(finite: np.ndarray[Any, Any], *, log: bool, bins: int) -> np.ndarray[
     low, high = float(finite.min()), float(finite.max())
     if log:
         return np.geomspace(low * 0.999, high * 1.001, bins + 1)
-    if high - low < bins and np.all(finite == np.floor(finite)):
+    exact = max(abs(low), abs(high)) < MAX_WHOLE
+    if exact and high - low < bins and np.all(finite == np.floor(finite)):
         return np.arange(low - 0.5, high + 1.0)
     low, high = theme.padded_domain(low, high)
     edges = np.linspace(low, high, bins + 1)

@@ -90,10 +90,10 @@ def _numbers(
         Stat("Samples", fmt.count(samples), "in train steps"),
         Stat("Train rows", fmt.count(trained), f"of {fmt.count(samples)}", "Samples with a row of the trainer."),
         Stat("Evaluations", fmt.count(len(eval_states)), f"{fmt.count(int(evals['n'].sum()))} samples" if evals.height else ""),
-        Stat("Broken", fmt.count(unreadable), "files", "Steps whose file cannot be read: see the notices."),
+        Stat("Broken", fmt.count(unreadable), "file" if unreadable == 1 else "files", "Steps whose file cannot be read: see the notices."),
     ]  # fmt: skip
     if writing:
-        found.append(Stat("Being written", fmt.count(writing), "files", "Steps whose file is not complete yet."))  # fmt: skip
+        found.append(Stat("Being written", fmt.count(writing), "file" if writing == 1 else "files", "Steps whose file is not complete yet."))  # fmt: skip
     return tuple(found)
 
 
@@ -103,4 +103,4 @@ def _span(steps: pl.Series) -> str:
 
 def _columns(steps: pl.DataFrame) -> dict[str, Any]:
     """The steps for the script, column by column."""
-    return {name: steps[name].to_list() for name in ("step", "state", "n_trained", *COLUMNS)}
+    return {name: steps[name].to_list() for name in ("step", "state", *COLUMNS)}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     "n_samples",
+    "n_trained",
     "reward_mean",
     "reward_std",
     "response_length_mean",
@@ -142,19 +143,17 @@ def _step_row(row: Mapping[str, Any], largest: Mapping[str, float]) -> tuple[Cel
     if row["state"] != "ok":
         return _bare_row(step, row["state"], evaluation=False, width=len(COLUMNS))
     cells = [_cell("steps", name, row[name], largest.get(name)) for name in COLUMNS]
-    if row["n_trained"] != row["n_samples"]:
-        n = Cell(
-            f"{fmt.count(row['n_trained'])} of {fmt.count(row['n_samples'])}",
-            numeric=True,
-            title="Samples with a train row, of all samples.",
-        )
-        cells[0] = n
     return _link(step, evaluation=False), *cells
 
 
 def _eval_row(row: Mapping[str, Any], largest: float) -> tuple[Cell, ...]:
     number = row["eval_set"]
-    head = Cell(None if number is None else str(number), numeric=True, title="one set")
+    href = f"{step_path(row['step'], evaluation=True)}?q=eval_set+%3D+{number}"
+    head = (
+        Cell(None, numeric=True, title="not told apart")
+        if number is None
+        else Cell(str(number), numeric=True, href=href, title="Only the samples of this set")
+    )
     cells = [
         Cell(fmt.count(row["n"]), numeric=True),
         *(

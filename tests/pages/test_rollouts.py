@@ -46,8 +46,8 @@ def test_a_step_shows_its_row_of_the_table_and_leads_to_its_page(tmp_path):
     page = rollouts_page("run", steps_of(root), NO_EVALS, {})
     row = page.values["steps"]["rows"][0]
     assert (row[0].text, row[0].href) == ("0", "rollouts/step-0.html")
-    assert row[1].text == "1 of 2"
-    assert row[2].text == "1", "the reward of the one sample that the trainer received"
+    assert [cell.text for cell in row[1:3]] == ["2", "1"]
+    assert row[3].text == "1", "the reward of the one sample that the trainer received"
     assert page.subtitle == "1 train step"
 
 
@@ -103,15 +103,15 @@ def test_a_long_run_puts_its_newest_steps_on_the_page_and_all_into_the_data():
 def test_sparks_leave_out_what_is_not_finite():
     steps = many_steps(4, reward_mean=[0.0, math.nan, None, 1.0])
     found = sparks(steps)
-    assert found[2].path == "M2,18L70,2"
-    assert found[8].path == ""
-    assert sparks(many_steps(1))[2].path == ""
+    assert found[3].path == "M2,18L70,2"
+    assert found[9].path == ""
+    assert sparks(many_steps(1))[3].path == ""
 
 
 def test_not_finite_means_stay_visible():
     page = rollouts_page("run", many_steps(2, reward_mean=[math.nan, 1.0]), NO_EVALS, {})
-    assert page.values["steps"]["rows"][0][2].text == "not finite"
-    assert page.values["steps"]["rows"][0][2].bar.width == 0
+    assert page.values["steps"]["rows"][0][3].text == "not finite"
+    assert page.values["steps"]["rows"][0][3].bar.width == 0
 
 
 def test_an_empty_run_says_so():

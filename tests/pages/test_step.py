@@ -150,6 +150,7 @@ def test_hostile_words_stay_words(tmp_path):
     assert html.count("</script>") == html.count("<script")
     assert f"reward.{nasty}" in page.data["recorded"]
     assert "not finite" in html
+    assert "dict of components" in numbers(page)["Reward"].title
 
 
 @pytest.mark.parametrize("reward", [math.nan, math.inf, -math.inf, None, True, 3, 1e308])

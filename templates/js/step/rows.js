@@ -19,6 +19,8 @@ import { cellText, columnTitle } from './columns.js';
  */
 
 const HEIGHT = 734;
+/** Characters from which on words are cut, whole on hover. */
+const LONG = 28;
 const ALWAYS_BARS = ['adv_mean'];
 
 /**
@@ -111,7 +113,7 @@ export function createRows(frame, { address, onSort, onOrder, onPin, onOpen }) {
     if (column.name === 'sample_index' || (column.name === 'row' && frame.columns.sample_index?.[row] === null)) {
       return el('a', { href: address(row), tabindex: -1 }, text);
     }
-    if (!bar) return column.name === 'label' ? el('span', { class: 'step-words', title: text }, text) : text;
+    if (!bar) return text.length > LONG ? el('span', { class: 'step-words', title: text }, text) : text;
     return el('span', { class: 'bar-cell' }, drawBar(content, bar), el('span', { class: 'bar-number' }, text));
   }
 }

@@ -97,6 +97,7 @@ export function createScatter(frame, columns, { onBrush, onOpen }) {
         svg('line', { class: 'step-mean', x1: area.x0, x2: area.x1, y1: y(mean), y2: y(mean) }),
         svg('text', { class: 'label halo', x: area.x1 + 4, y: y(mean) + 4 }, `mean ${value(mean, yColumn.form === 'logprob' ? 'logprob' : 'number')}`));
     }
+    if (!shown.length) over.append(svg('text', { x: (area.x0 + area.x1) / 2, y: (area.y0 + area.y1) / 2, 'text-anchor': 'middle' }, 'No sample here has two finite numbers to place it by.'));
     over.append(...names(shown, ys, placedX, placedY, x, y, area.x1, row => String(frame.columns.sample_index?.[row] ?? row)));
     const ring = svg('circle', { class: 'ring step-ring', r: 5, visibility: 'hidden', 'pointer-events': 'none' });
     const made = createBrush(over, area, {
@@ -145,7 +146,7 @@ export function createScatter(frame, columns, { onBrush, onOpen }) {
   };
   const drawLegend = (/** @type {import('./plot.js').Kind[]} */ kinds, /** @type {number} */ ghosts, /** @type {number} */ unplaced, /** @type {Set<number>} */ filtered) => {
     fill(legend,
-      state?.colour ? kinds.filter(kind => kind.rows.length).map(kind => el('span', { class: 'step-key' }, mark(kind), `${kind.label} ${count(kind.rows.filter(row => filtered.has(row)).length)}`)) : null,
+      state?.colour ? kinds.filter(kind => kind.rows.length).map(kind => el('span', { class: 'step-key' }, mark(kind), `${kind.label}${state?.colour?.type === 'boolean' ? ' ' : ' · '}${count(kind.rows.filter(row => filtered.has(row)).length)}`)) : null,
       ghosts ? el('span', { class: 'step-key' }, `faded: ${count(ghosts)} filtered out`) : null,
       unplaced ? el('span', { class: 'step-key' }, `${count(unplaced)} without both values`) : null);
   };

@@ -9,7 +9,7 @@ import { csv, download } from '../ui/download.js';
 
 const BARS = ['reward_mean', 'mean_abs_lp_diff'];
 /** The other columns of the table, in the order of the page. */
-const COLUMNS = ['n_samples', 'reward_mean', 'reward_std', 'response_length_mean', 'truncated_frac', 'zero_std_group_frac',
+const COLUMNS = ['n_samples', 'n_trained', 'reward_mean', 'reward_std', 'response_length_mean', 'truncated_frac', 'zero_std_group_frac',
   'mixed_version_frac', 'mean_entropy', 'mean_abs_lp_diff'];
 
 /**
@@ -96,10 +96,6 @@ function line(frame, row, context) {
 function cell(frame, row, name) {
   const column = TABLES.steps.columns.find(one => one.name === name);
   const content = frame.columns[name][row];
-  const trained = frame.columns.n_trained[row];
-  if (name === 'n_samples' && trained !== content) {
-    return el('span', { title: 'Samples with a train row, of all samples.' }, `${count(trained)} of ${count(content)}`);
-  }
   if (content === null) return el('span', { class: 'null', title: column?.null || 'not recorded' }, '–');
   const text = value(content, name === 'response_length_mean' ? 'count' : column?.form);
   if (!BARS.includes(name)) return text;

@@ -157,7 +157,9 @@ def _href(context: jinja2.runtime.Context, href: str) -> str:
     href = str(href)  # raises if a template gives an undefined value
     if _ABSOLUTE.match(href):
         return href
-    root = str(context.get("root", ""))
+    root = context.get("root")
+    if root is None:  # a guess would be a broken link on every page that lies deeper
+        raise jinja2.TemplateRuntimeError("A macro that links must be imported `with context`.")
     return f"./{href}" if not root and _SCHEME.match(href) else root + href
 
 

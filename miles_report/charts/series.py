@@ -6,8 +6,10 @@ from typing import Any, Literal
 
 import altair as alt
 import polars as pl
+from altair.utils.schemapi import debug_mode
 
 from miles_report.charts import palette, theme
+from miles_report.charts.drawn import Drawn
 
 MAX_POINTS = 240
 """More than a chart has pixels for: beyond, each bucket keeps its lowest and highest point."""
@@ -49,7 +51,7 @@ def sparkline(
     word: theme.AxisWord = "step",
     style: Literal["line", "points"] = "line",
     size: tuple[int, int] = TILE,
-) -> Any:
+) -> Drawn:
     """The small line of a tile: own y range, a base line, the last value as a dot.
 
     Args:
@@ -58,27 +60,26 @@ def sparkline(
         style: `points` for a few values far apart: dashed, every value a ring.
         size: width and height in pixels.
     """
-    if style == "points":
-        points = points.filter(pl.col("y").is_finite())
-    points = thinned(points)
-    x = alt.X("x:Q", axis=None, scale=_x_scale(points))
-    y = alt.Y("y:Q", axis=None, scale=_y_scale(points))
-    layers: list[Any] = [_base_line()]
-    if style == "points":
-        layers.append(_chart(points).mark_line(strokeDash=[2, 3]).encode(x=x, y=y))
-        ring = _chart(points).mark_point(size=22, fill=palette.PAPER, strokeWidth=1.5)
-        layers.append(ring.encode(x=x, y=y))
-    else:
-        layers.append(_chart(points).mark_line(strokeJoin="round").encode(x=x, y=y))
-        layers.extend(
-            _chart(lone).mark_point(size=8, filled=True).encode(x=x, y=y)
-            for lone in [isolated(points)]
-            if lone.height
-        )
-    last = points.filter(pl.col("y").is_finite()).tail(1)
-    layers.append(_chart(last).mark_point(size=26, filled=True).encode(x=x, y=y))
-    layers.append(_hover(points, x, y, word))
-    return theme.sized(alt.layer(*layers), size)
+    finite = points.filter(pl.col("y").is_finite())
+    points = thinned(finite if style == "points" else points)
+    with debug_mode(False):  # noqa: FBT003  # positional in Altair
+        place = {
+            "x": alt.X("x:Q", axis=None, scale=_x_scale(points)),
+            "y": alt.Y("y:Q", axis=None, scale=_y_scale(points)),
+        }
+        layers = [_base_line()]
+        if style == "points":
+            layers.append(_marks("line").mark_line(strokeDash=[2, 3]).encode(**place))
+            ring = _marks("line").mark_point(size=22, fill=palette.PAPER, strokeWidth=1.5)
+            layers.append(ring.encode(**place))
+        else:
+            layers.append(_marks("line").mark_line(strokeJoin="round").encode(**place))
+            layers.append(_marks("lone").mark_point(size=8, filled=True).encode(**place))
+        layers.append(_marks("last").mark_point(size=26, filled=True).encode(**place))
+        layers.append(_hover(points, place, word))
+        chart = theme.sized(alt.layer(*layers), size)
+    rows = {"base": pl.DataFrame({"x": [0]}), "line": points, "last": finite.tail(1)}
+    return Drawn(chart, rows | ({} if style == "points" else {"lone": isolated(points)}))
 
 
 def metric_line(
@@ -86,7 +87,7 @@ def metric_line(
     *,
     word: theme.AxisWord = "step",
     size: tuple[int, int] = METRIC,
-) -> Any:
+) -> Drawn:
     """One metric over its step axis, each attempt a line of its own.
 
     Args:
@@ -96,21 +97,22 @@ def metric_line(
     """
     points = thinned(points)
     xs = theme.finite_range(points.get_column("x").cast(pl.Float64).to_list()) or (0.0, 0.0)
-    ticks = theme.step_ticks(int(xs[0]), int(xs[1]))
-    x = alt.X("x:Q", axis=theme.step_axis(ticks, word), scale=_x_scale(points))
-    y = alt.Y(
-        "y:Q",
-        title=None,
-        axis=alt.Axis(tickCount=3, labelExpr=theme.GROUPED),
-        scale=_y_scale(points, nice=True),
-    )
-    line = _chart(points).mark_line(strokeWidth=2, strokeJoin="round")
-    layers: list[Any] = [line.encode(x=x, y=y, detail="attempt:N")]
-    lone = isolated(points)
-    if lone.height:
-        layers.append(_chart(lone).mark_point(size=12, filled=True).encode(x=x, y=y))
-    layers.append(_hover(points, x, y, word))
-    return theme.sized(alt.layer(*layers), size)
+    with debug_mode(False):  # noqa: FBT003  # positional in Altair
+        axis = theme.step_axis(theme.step_ticks(int(xs[0]), int(xs[1])), word)
+        y_axis = alt.Axis(tickCount=3, labelExpr=theme.GROUPED)
+        place = {
+            "x": alt.X("x:Q", axis=axis, scale=_x_scale(points)),
+            "y": alt.Y("y:Q", title=None, axis=y_axis, scale=_y_scale(points, nice=True)),
+        }
+        line = _marks("line").mark_line(strokeWidth=2, strokeJoin="round")
+        lone = _marks("lone").mark_point(size=12, filled=True)
+        layers = [
+            line.encode(detail="attempt:N", **place),
+            lone.encode(**place),
+            _hover(points, place, word),
+        ]
+        chart = theme.sized(alt.layer(*layers), size)
+    return Drawn(chart, {"line": points, "lone": isolated(points)})
 
 
 def isolated(points: pl.DataFrame) -> pl.DataFrame:
@@ -124,8 +126,8 @@ def isolated(points: pl.DataFrame) -> pl.DataFrame:
     return runs.filter(pl.col("y").is_finite() & alone).drop("_run")
 
 
-def _chart(points: pl.DataFrame) -> Any:
-    return alt.Chart(theme.inline(points))
+def _marks(name: str) -> Any:
+    return alt.Chart(alt.NamedData(name))
 
 
 def _x_scale(points: pl.DataFrame) -> alt.Scale:
@@ -145,12 +147,11 @@ def _y_scale(points: pl.DataFrame, *, nice: bool = False) -> alt.Scale:
 
 
 def _base_line() -> Any:
-    rule: Any = alt.Chart(alt.InlineData(values=[{}])).mark_rule(color=palette.LINE, strokeWidth=1)
+    rule: Any = _marks("base").mark_rule(color=palette.LINE, strokeWidth=1)
     return rule.encode(y=alt.value("height"), x=alt.value(0), x2=alt.value("width"))
 
 
-def _hover(points: pl.DataFrame, x: alt.X, y: alt.Y, word: theme.AxisWord) -> Any:
+def _hover(points: pl.DataFrame, place: dict[str, Any], word: theme.AxisWord) -> Any:
     value = "text:N" if "text" in points.columns else "y:Q"
     shown = [alt.Tooltip("x:Q", title=word), alt.Tooltip(value, title="value")]
-    finite = points.filter(pl.col("y").is_finite())
-    return _chart(finite).mark_point(style=theme.HOVER, clip=True).encode(x=x, y=y, tooltip=shown)
+    return _marks("line").mark_point(style=theme.HOVER, clip=True).encode(tooltip=shown, **place)

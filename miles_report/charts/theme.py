@@ -13,7 +13,6 @@ from miles_report.charts import palette
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import polars as pl
 
 FONT = "Liberation Sans"
 """Measured with at build time; pages replace it by their own, whose widths are close."""
@@ -65,11 +64,6 @@ def sized(chart: Any, size: tuple[int, int]) -> Any:
         height=size[1],
         autosize=alt.AutoSizeParams(type="fit", contains="padding"),
     )
-
-
-def inline(frame: pl.DataFrame) -> alt.InlineData:
-    """The rows of a frame as data of a spec; what is not finite is null, or it would blank a chart."""
-    return alt.InlineData(values=cleaned(frame.to_dicts()))
 
 
 def cleaned(value: Any) -> Any:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 
+import altair as alt
 import polars as pl
 import pytest
 
-from miles_report.charts import series, theme
+from miles_report.charts import render, series, theme
 
 
 def points(ys, attempts=None):
@@ -61,9 +62,10 @@ def test_attempts_do_not_join():
     ],
 )
 def test_every_series_is_a_valid_spec_without_infinities(chart, ys):
-    spec = chart(points(ys)).to_dict()
-    text = json.dumps(spec, allow_nan=False)
-    assert "NaN" not in text
+    assert "NaN" not in render.figure("a", chart(points(ys)), alt="a").svg
+    spec = theme.cleaned(chart(points(ys)).to_dict(validate=True))
+    json.dumps(spec, allow_nan=False)
+    alt.LayerChart.from_dict(spec)
 
 
 def test_eval_points_are_joined_over_missing_steps():

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 
 import pytest
+from builders.dumps import rollout_dump, sample
 from playwright.sync_api import expect
 
+from miles_report.build import BuildOptions, build
 from miles_report.run import open_run
+from miles_report.site.preview import serve
+
+NASTY = "</script><img src=x onerror=alert(1)>"
 
 
 @pytest.fixture
@@ -219,3 +225,43 @@ def test_a_missing_slice_is_told_and_the_built_table_stays(chromium, site):
     expect(page.locator(".error-box")).to_contain_text("data/step-0/samples")
     expect(page.locator("#samples table.data tbody tr")).to_have_count(24)
     context.close()
+
+
+@pytest.fixture
+def hostile_site(tmp_path):
+    """One step whose reward keys, statuses, labels and prompts are markup, with rewards that are not finite."""
+    root = tmp_path / "dump"
+    prompt = [{"role": "user", "content": NASTY}]
+    rewards = [math.nan, math.inf, 1.0, -math.inf, None, 2.0]
+    rollout_dump(
+        root,
+        [
+            sample(i % 3, reward={NASTY: reward, "a,b": i}, label=NASTY, status=NASTY)
+            | {"prompt": prompt}
+            for i, reward in enumerate(rewards)
+        ],
+    )
+    build(root, tmp_path / "site", BuildOptions(jobs=1))
+    with serve(tmp_path / "site") as url:
+        yield url.rstrip("/") + "/"
+
+
+def test_hostile_names_work_as_columns_filters_and_axes(open_page, hostile_site):
+    page = open_page(hostile_site + "rollouts/step-0.html")
+    expect(page.locator(".step-rows")).to_be_visible()
+    page.get_by_role("button", name=re.compile("^Columns")).click()
+    page.get_by_role("button", name="All", exact=True).click()
+    page.keyboard.press("Escape")
+    name = f"reward.{NASTY}"
+    assert sorted(shown(page, name)) == sorted(["not finite"] * 3 + ["–", "1", "2"])
+    page.get_by_label("Filter samples").fill(f'"{name}" >= 1')
+    expect(page.locator(".step-box .field-note")).to_have_text("3 of 6")
+    page.get_by_role("button", name=re.compile("^y: ")).click()
+    page.get_by_role("option", name=name).click()
+    page.get_by_role("tab", name="Groups").click()
+    page.locator(".step-unfold").first.click()
+    expect(page.locator(".step-prompt")).to_contain_text(NASTY)
+    again = open_page(page.url.replace("tab=groups", ""))
+    expect(again.locator(".step-box .field-note")).to_have_text("3 of 6")
+    expect(again.get_by_role("button", name=f"y: {name}")).to_be_visible()
+    assert page.locator("main img").count() == 0

@@ -4,7 +4,7 @@
  * The one place where the browser averages: unweighted means over the samples it shows, nulls left out and counted.
  */
 
-/** @typedef {import('./types.js').Frame} Frame */
+/** @typedef {import('../types').Frame} Frame */
 
 /**
  * @typedef {object} Difference

@@ -5,7 +5,7 @@
  * Negation is the plain opposite of its term, so `-reward > 0` keeps samples without a reward.
  */
 
-/** @typedef {import('./types.js').Frame} Frame */
+/** @typedef {import('../types').Frame} Frame */
 /** @typedef {import('./filter.js').Term} Term */
 /** @typedef {import('./filter.js').CompareTerm} CompareTerm */
 

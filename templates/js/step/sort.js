@@ -6,7 +6,7 @@
 
 import { joinList, splitList } from './list.js';
 
-/** @typedef {import('./types.js').Frame} Frame */
+/** @typedef {import('../types').Frame} Frame */
 /** @typedef {{ column: string, descending: boolean }} SortKey */
 
 const WORDS = new Intl.Collator('en', { numeric: true });

@@ -7,6 +7,9 @@ from typing import Literal
 
 Severity = Literal["info", "warning", "error"]
 
+STILL_WRITING = "still-writing"
+"""Code of notices about files that may look different at the next build, unchanged as they are."""
+
 
 @dataclass(frozen=True, order=True)
 class Notice:

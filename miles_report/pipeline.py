@@ -91,7 +91,7 @@ def make_site(job: Job, options: BuildOptions) -> Generation:
     charts = maker.add_run_pages(run_pages(parts.tables, records, name=name, title=title), writer)
 
     job.tell("publish", 0, 1)
-    is_final = all(record.outline.state != "writing" for record in records)
+    is_final = all(record.outline.is_final for record in records)
     generation = Generation(
         inputs=job.inputs if is_final else "",
         lifecycles={name: life.to_json() for name, life in parts.lifecycles.items()},

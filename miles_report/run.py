@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from miles_report.errors import NotFoundError, SourceError, StillWritingError
-from miles_report.notices import Notice
+from miles_report.notices import STILL_WRITING, Notice
 from miles_report.run_wide import RUN_WIDE, gather_notices
 from miles_report.schema.tables import PER_STEP
 from miles_report.sources.files import DumpFiles, list_dump
@@ -59,6 +59,11 @@ class StepOutline:
     steps: pl.DataFrame
     notable: pl.DataFrame
     notices: tuple[Notice, ...] = ()
+
+    @property
+    def is_final(self) -> bool:
+        """Whether reading the same files later gives the same: none of them may still be being written."""
+        return self.state != "writing" and all(told.code != STILL_WRITING for told in self.notices)
 
 
 @dataclass(frozen=True)

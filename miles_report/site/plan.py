@@ -58,7 +58,7 @@ def plan_steps(files: DumpFiles, prints: Fingerprints, state: StepStore) -> Step
 
 def _is_whole(record: StepRecord, state: StepStore) -> bool:
     """Whether all its files are there; what was still being written is always looked at again."""
-    if record.outline.state == "writing" or not state.has_body(record):
+    if not record.outline.is_final or not state.has_body(record):
         return False
     return all(has_file(state.root, entry) for entry in record.files)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from miles_report.errors import NotFoundError, SourceError, StillWritingError
-from miles_report.notices import Notice
+from miles_report.notices import STILL_WRITING, Notice
 from miles_report.sources.columns import check_columns
 from miles_report.sources.container import load_container
 from miles_report.sources.conversations import read_conversations
@@ -179,7 +179,7 @@ def _load_shards(stamps: Mapping[int, FileStamp], now: float) -> tuple[list[Shar
         except StillWritingError:
             notices.append(
                 Notice(
-                    "still-writing",
+                    STILL_WRITING,
                     "info",
                     stamp.name,
                     "The file is younger than a minute and cannot be read yet; the trainer's values of its samples "
@@ -192,7 +192,7 @@ def _load_shards(stamps: Mapping[int, FileStamp], now: float) -> tuple[list[Shar
             notices.append(
                 Notice(
                     "unreadable-train-file",
-                    "warning",
+                    "error",
                     stamp.name,
                     f"{place}: {error.reason.rstrip('.')}. The trainer's values that only this file holds are left out.",
                     "Restore the file from the run's storage.",
@@ -223,6 +223,8 @@ def _join(rollout: Rollout, shards: Sequence[Shard], source: str) -> tuple[Train
         further=tokens.further(),
     )
     notices.extend(_coverage(rollout, holders, train, source))
+    if any(holders) and not any(shard.columns.get("entropy") is not None for shard in shards):
+        notices.append(_no_entropy(source))
     notices.extend(_misfits(shards, tokens))
     return train, notices
 
@@ -251,16 +253,6 @@ def _coverage(
                 "Check that the files of all ranks were copied.",
             )
         )
-    if n_held and "entropy" not in train.series:
-        notices.append(
-            Notice(
-                "no-entropy",
-                "info",
-                source,
-                f"No entropy: the run was started without {ENTROPY_FLAG}.",
-                f"Start the run with {ENTROPY_FLAG} to record it.",
-            )
-        )
     if train.alignment_failed.any():
         rows = np.flatnonzero(train.alignment_failed).tolist()
         notices.append(
@@ -274,6 +266,16 @@ def _coverage(
             )
         )
     return notices
+
+
+def _no_entropy(source: str) -> Notice:
+    return Notice(
+        "no-entropy",
+        "info",
+        source,
+        f"No entropy: the run was started without {ENTROPY_FLAG}.",
+        f"Start the run with {ENTROPY_FLAG} to record it.",
+    )
 
 
 def _misfits(shards: Sequence[Shard], tokens: TokenSeries) -> list[Notice]:

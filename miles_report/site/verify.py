@@ -80,31 +80,30 @@ class _Verifier:
     def report(self) -> SiteReport:
         """Walks from the entrance, then over all other pages."""
         pages = self._pages()
-        figures = FigureCheck(self._read)
+        figures = FigureCheck(self._read, self._root_catalog(pages.get(ENTRANCE)))
         for page in pages.values():
             self._check_page(page, figures)
         self._problems += figures.problems()
         checked = f"{plural(len(pages), 'page')} and {plural(len(self._files), 'file')} checked"
         verdict = plural(len(self._problems), "problem") if self._problems else "no problem"
         return SiteReport(
-            tuple(self._problems[:MAX_PROBLEMS]), f"{self._root.name}: {checked}, {verdict}"
+            tuple(self._problems[:MAX_PROBLEMS]),
+            f"{self._root.name}: {checked}, {plural(figures.n_compared, 'number')} compared, {verdict}",
         )
 
     def _pages(self) -> dict[str, PageLinks]:
+        """The entrance, all pages it leads to, and all other pages that are there."""
+        others = sorted(
+            path.relative_to(self._root).as_posix() for path in self._root.rglob("*.html")
+        )
+        waiting = [(path, "") for path in (ENTRANCE, *others)]
         pages: dict[str, PageLinks] = {}
-        waiting = [
-            ENTRANCE,
-            *sorted(path.relative_to(self._root).as_posix() for path in self._root.rglob("*.html")),
-        ]
-        while waiting:
-            path = waiting.pop(0)
-            if path in pages or not path.endswith(".html"):
-                continue
-            content = self._content(path, "")
-            if content is None:
-                continue
-            pages[path] = parse_page(path, content.decode(errors="replace"))
-            waiting += [link for link in pages[path].links if link.endswith(".html")]
+        for path, named_by in waiting:
+            content = None if path in pages else self._content(path, named_by)
+            if content is not None:
+                page = parse_page(path, content.decode(errors="replace"))
+                pages[path] = page
+                waiting += [(link, path) for link in page.links if link.endswith(".html")]
         return pages
 
     def _check_page(self, page: PageLinks, figures: FigureCheck) -> None:
@@ -114,6 +113,11 @@ class _Verifier:
             catalog = self._catalog(page.catalog, page.path)
             if catalog is not None:
                 figures.add(page.path, page.shown, catalog)
+
+    def _root_catalog(self, entrance: PageLinks | None) -> Catalog | None:
+        if entrance is None or not entrance.catalog:
+            return None
+        return self._catalog(entrance.catalog, ENTRANCE)
 
     def _catalog(self, path: str, page: str) -> Catalog | None:
         if path not in self._catalogs:

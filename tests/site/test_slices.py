@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import shutil
 import subprocess
@@ -98,7 +99,7 @@ def test_samples_stay_whole_where_they_fit_in_a_slice():
     assert len(slices) > 1
     assert max(entry.bytes for entry, _ in slices) <= 1.25 * MIB
     ranges = [entry.keys["row"] for entry, _ in slices]
-    assert all(last < first for (_, last), (first, _) in zip(ranges, ranges[1:], strict=False))
+    assert all(last < first for (_, last), (first, _) in itertools.pairwise(ranges))
     assert read_back(slices)["position"].to_list() == tokens(lengths)["position"].to_list()
 
 
@@ -108,7 +109,7 @@ def test_a_giant_sample_is_split_by_position():
     spans = [entry.keys["position"] for entry, _ in slices]
     assert spans[0][0] == 0
     assert spans[-1][1] == 399_999
-    assert all(last + 1 == first for (_, last), (first, _) in zip(spans, spans[1:], strict=False))
+    assert all(last + 1 == first for (_, last), (first, _) in itertools.pairwise(spans))
     assert max(entry.bytes for entry, _ in slices) <= 1.25 * MIB
 
 

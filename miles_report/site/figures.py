@@ -47,10 +47,12 @@ class FigureCheck:
 
     Args:
         read: gives the content of a file of the site.
+        root: catalogue of the run, for numbers of tables that a step's catalogue does not have; null: it is damaged.
     """
 
-    def __init__(self, read: ReadFile) -> None:
+    def __init__(self, read: ReadFile, root: Catalog | None) -> None:
         self._read = read
+        self._root = root
         self._found: list[str] = []
         self._tables: dict[tuple[str, str], pl.DataFrame | None] = {}
         self.n_compared = 0
@@ -76,13 +78,22 @@ class FigureCheck:
         match = CELL.fullmatch(cell)
         if match is None or match[1] not in KEYS:
             return f"a number that no table has ({cell})"
-        frame = self._table(match[1], catalog)
+        home = self._home(match[1], catalog)
+        frame = None if home is None else self._table(match[1], home)
         if frame is None:
             return None
         rows = frame.filter(pl.col(KEYS[match[1]]) == int(match[3]))
         if rows.height != 1 or match[2] not in rows.columns:
             return f"a number that no table has ({cell})"
         return show_value(rows[match[2]][0], _form(match[1], match[2]))
+
+    def _home(self, table: str, catalog: Catalog) -> Catalog | None:
+        """The catalogue that has the table: the page's own, or that of the run if it is of the same generation."""
+        if table in catalog.tables:
+            return catalog
+        steps = () if self._root is None else self._root.steps
+        known = {step.catalog.path for step in steps if step.catalog is not None}
+        return self._root if catalog.path in known else None
 
     def _table(self, name: str, catalog: Catalog) -> pl.DataFrame | None:
         key = (catalog.path, name)

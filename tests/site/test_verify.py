@@ -109,13 +109,13 @@ def test_a_number_that_its_table_does_not_have_is_named(site):
     page = site / "rollouts" / "index.html"
     text = page.read_text()
     right, wrong = (
-        '<b data-cell="steps.reward_mean@0">0.5</b>',
+        '<b data-cell="steps.reward_mean@0">0.500</b>',
         '<b data-cell="steps.reward_mean@1">0.7</b>',
     )
     page.write_text(text.replace("</main>", f"{right}{wrong}</main>"))
     report = verify_site(site)
     assert report.problems == (
-        "rollouts/index.html shows '0.7' for steps.reward_mean@1; its table says '0.5'.",
+        "rollouts/index.html shows '0.7' for steps.reward_mean@1; its table says '0.500'.",
     )
 
 

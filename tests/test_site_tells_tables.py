@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import random
+import re
+from html.parser import HTMLParser
 from pathlib import Path
 
 import polars as pl
@@ -96,3 +99,91 @@ def test_tables_of_every_step(pair):
             true = run.table("trajectories", step=step)
             assert true.equals(lifecycles(run, step, run.open_step(step).sample_indices()))
             assert_told("trajectories", read_table(read, catalog, "trajectories"), true)
+
+
+class Marked(HTMLParser):
+    """Gathers the numbers that a page marks: (what number, text)."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+        self.depth = 0
+
+    def handle_starttag(self, tag, attrs):
+        if self.depth:
+            self.depth += 1
+        elif cell := dict(attrs).get("data-cell"):
+            self.depth = 1
+            self.found.append([cell, ""])
+
+    def handle_endtag(self, _tag):
+        self.depth = max(0, self.depth - 1)
+
+    def handle_data(self, data):
+        if self.depth:
+            self.found[-1][1] += data
+
+
+def table_of_page(run, path):
+    step = re.search(r"rollouts/(eval|step)-(\d+)\.html", path)
+    return (
+        (lambda name: run.table(name, step=int(step[2]), evaluation=step[1] == "eval"))
+        if step
+        else run.table
+    )
+
+
+@pytest.mark.parametrize("name", ["agentic", "removed", "basic", "rollout_only", "pp"])
+def test_fifty_numbers_of_rendered_pages(name, dumps, tmp_path):
+    """Numbers picked at random from pages, read as text, are the tables' numbers as LOOK writes them."""
+    build(dumps / name, tmp_path / "site", BuildOptions(pages="none", jobs=1))
+    run = miles_report.open_run(dumps / name)
+    shown = []
+    for page in sorted((tmp_path / "site").rglob("*.html")):
+        parser = Marked()
+        parser.feed(page.read_text())
+        path = page.relative_to(tmp_path / "site").as_posix()
+        shown += [(path, cell, text) for cell, text in parser.found]
+    assert len({path for path, _, _ in shown}) >= 3
+    keys = {"steps": "step", "samples": "row", "groups": "group_index"}
+    for path, cell, text in random.Random(name).sample(shown, 50):
+        table, column, key = re.fullmatch(r"(\w+)\.(\w+)@(-?\d+)", cell).groups()
+        frame = run.table(table) if table == "steps" else table_of_page(run, path)(table)
+        value = frame.filter(pl.col(keys[table]) == int(key))[column].item()
+        assert text == as_look_says(table, column, value), (path, cell)
+
+
+def as_look_says(table, column, value):  # noqa: C901, PLR0911 - one line a rule
+    """LOOK's number rules, written down once more for this test."""
+    form = TABLES[table].column(column).form
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not math.isfinite(value):
+        return "not finite"
+    sign = "−" if value < 0 else ""
+    size = abs(value)
+    if form == "id":
+        return f"{sign}{size}"
+    if form == "count":
+        return sign + f"{math.floor(size + 0.5):,}".replace(",", "\u202f")
+    if form == "frac":
+        return "0\u202f%" if size == 0 else f"{sign}{size * 100:.1f}\u202f%"
+    if form == "logprob":
+        return f"{sign}{size:.4f}"
+    if form == "seconds":
+        return (
+            "0\u202fs"
+            if size == 0
+            else f"{size * 1e3:.0f}\u202fms"
+            if size < 1
+            else f"{size:.1f}\u202fs"
+        )
+    if size == int(size) and size < 1000:
+        return f"{sign}{int(size)}"
+    size = float(f"{size:.2e}")
+    digits = max(0, 2 - math.floor(math.log10(size)))
+    return sign + f"{size:,.{digits}f}".replace(",", "\u202f")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -16,9 +16,7 @@ import polars as pl
 from altair.utils.schemapi import debug_mode
 
 from miles_report.charts import palette, theme
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from miles_report.charts.drawn import Drawn
 
 SCATTER = (830, 250)
 PANEL = (262, 110)
@@ -69,26 +67,6 @@ class Panel:
         widths = self.bins["end"] - self.bins["start"]
         halves = (self.bins["start"] - 0.5) % 1
         return bool((widths == 1).all()) and bool((halves == 0).all())
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """An Altair chart and its rows by name, which meet only in the spec.
-
-    Rows inside a chart would be checked and copied at every step of its making, 100 ms a chart.
-
-    Attributes:
-        chart: draws named data.
-        rows: of each name.
-    """
-
-    chart: Any
-    rows: Mapping[str, pl.DataFrame]
-
-    def to_dict(self, *, validate: bool = True) -> dict[str, Any]:
-        """The spec, as a chart gives it."""
-        spec: dict[str, Any] = self.chart.to_dict(validate=validate)
-        return spec | {"datasets": {name: frame.to_dicts() for name, frame in self.rows.items()}}
 
 
 def spans_decades(values: pl.Series) -> bool:

@@ -11,6 +11,7 @@ import polars as pl
 from miles_report.charts import render, series
 from miles_report.pages import format as shown
 from miles_report.pages.metric_summary import last_per_step, metric_points
+from miles_report.pages.page import mark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -37,6 +38,7 @@ class Tile:
         below: range of the values, and the step of the value where it is not the last.
         href: where the numbers are, from the site root.
         figure: the line.
+        mark: what number the value is, see `page.mark`; "" if no table with steps holds it.
     """
 
     label: str
@@ -45,6 +47,7 @@ class Tile:
     below: str
     href: str
     figure: Figure
+    mark: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class Source:
         label: name and unit of the tile.
         table: steps, bubbles or "" for logged keys only.
         column: of that table.
-        keys: logged keys in order of preference, also the address on the metrics page.
+        keys: logged keys in order of preference, also the address on the metrics page; none: the number stands on Rollouts.
         show: how a value is written.
         step_key: axis of the keys.
         absent: why it may be missing, in words.
@@ -72,14 +75,14 @@ class Source:
 
 LEARNING = (
     Source("Reward, mean", ("dump/reward_mean", "rollout/raw_reward", "rollout/rewards_mean"), table="steps", column="reward_mean", absent="no rewards were dumped"),
-    Source("Response length, tokens", ("dump/response_length_mean", "rollout/response_len/mean", "rollout/response_lengths"), table="steps", column="response_length_mean", absent="no rollouts were dumped"),
+    Source("Response length, tokens", ("dump/response_length_mean", "rollout/response_len/mean", "rollout/response_lengths"), shown.count, table="steps", column="response_length_mean", absent="no rollouts were dumped"),
     Source("Truncated", ("dump/truncated_frac", "rollout/truncated_ratio", "rollout/truncated"), shown.frac, "steps", "truncated_frac", absent="no rollouts were dumped"),
     Source("|lp diff|, mean", ("dump/mean_abs_lp_diff",), shown.logprob, "steps", "mean_abs_lp_diff", absent=NO_TRAIN),
     Source("Entropy, nats", ("dump/mean_entropy", "rollout/entropy"), table="steps", column="mean_entropy", absent=NO_ENTROPY),
     Source("Zero-std groups", ("dump/zero_std_group_frac",), shown.frac, "steps", "zero_std_group_frac", absent="no groups were dumped"),
 )  # fmt: skip
 SYSTEM = (
-    Source("Mixed versions, of samples", ("dump/mixed_version_frac",), shown.frac, "steps", "mixed_version_frac", absent="no weight versions were dumped"),
+    Source("Staleness, versions", (), table="steps", column="staleness_mean", absent="no numeric weight versions were dumped"),
     Source("Step time", ("perf/step_time",), shown.seconds, "bubbles", "step_time"),
     Source("Train wait, of step", ("perf/wait_time_ratio",), shown.frac, "bubbles", "wait_ratio"),
     Source("MFU, actor train", ("perf/actor_train_mfu",), shown.frac),
@@ -98,8 +101,7 @@ def index_tiles(
     tiles: list[Tile | None] = []
     missing: dict[str, list[str]] = {}
     for source in (*LEARNING, *SYSTEM):
-        key, points = _points(source, tables)
-        tile = _tile(source, key, points)
+        tile = _tile(source, tables)
         tiles.append(tile)
         if tile is None:
             name = source.label.partition(",")[0]
@@ -124,25 +126,43 @@ def _why(source: Source, steps: pl.DataFrame) -> str:
     return source.absent
 
 
-def _points(source: Source, tables: Mapping[str, pl.DataFrame]) -> tuple[str, pl.DataFrame]:
-    """The key that the points are found under on the metrics page, and x, y by step."""
+@dataclass(frozen=True)
+class Points:
+    """The values of a tile.
+
+    Attributes:
+        line: x, y by step.
+        href: where they are, from the site root.
+        column: of `steps` that they are; "" if of another table.
+    """
+
+    line: pl.DataFrame
+    href: str
+    column: str = ""
+
+
+def _points(source: Source, tables: Mapping[str, pl.DataFrame]) -> Points | None:
+    """The first place that has a finite value."""
     if source.table:
         rows = tables[source.table].filter(pl.col("step").is_not_null())
         points = rows.select(pl.col("step").alias("x"), pl.col(source.column).alias("y"))
         points = last_per_step(points)
         if points.get_column("y").is_finite().any():
-            return source.keys[0], points
+            href = metric_href(source.keys[0]) if source.keys else "rollouts/index.html"
+            return Points(points, href, source.column if source.table == "steps" else "")
     for key in source.keys:
         points = last_per_step(metric_points(tables["metrics"], key, source.step_key))
         if points.get_column("y").is_finite().any():
-            return key, points
-    return "", pl.DataFrame(schema={"x": pl.Int64, "y": pl.Float64})
+            return Points(points, metric_href(key))
+    return None
 
 
-def _tile(source: Source, key: str, points: pl.DataFrame) -> Tile | None:
-    finite = points.filter(pl.col("y").is_finite())
-    if finite.is_empty():
+def _tile(source: Source, tables: Mapping[str, pl.DataFrame]) -> Tile | None:
+    found = _points(source, tables)
+    if found is None:
         return None
+    points = found.line
+    finite = points.filter(pl.col("y").is_finite())
     first, last = finite.row(0, named=True), finite.row(-1, named=True)
     ends = points.get_column("x")
     below = _range(finite, source.show)
@@ -159,7 +179,8 @@ def _tile(source: Source, key: str, points: pl.DataFrame) -> Tile | None:
         value=source.show(last["y"]),
         change=_change(last["y"] - first["y"], source.show) if finite.height > 1 else "",
         below=below,
-        href=metric_href(key),
+        href=found.href,
+        mark=mark("steps", found.column, int(last["x"])) if found.column else "",
         figure=render.figure(
             f"tile {source.label}",
             series.sparkline(drawn),

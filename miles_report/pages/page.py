@@ -33,12 +33,25 @@ class Stat:
         value: ready to show; None if it is absent.
         detail: small words behind it: what makes it readable.
         title: more on hover; for an absent value its reason.
+        mark: what number it is, see `mark`; "" if no table holds it.
     """
 
     label: str
     value: str | None
     detail: str = ""
     title: str = ""
+    mark: str = ""
+
+
+def mark(table: str, column: str, key: int) -> str:
+    """Names a number of a table, so that `check` can hold what a page shows against what the table says.
+
+    Args:
+        table: steps, samples or groups.
+        column: of it.
+        key: step, row or group_index of the table's row.
+    """
+    return f"{table}.{column}@{key}"
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from miles_report.pages import format as fmt
+from miles_report.pages.page import mark
 from miles_report.pages.step_columns import Bar, Cell, Header, header, is_numeric
 from miles_report.pages.step_places import STATES, step_path
 from miles_report.schema.tables import TABLES
@@ -25,6 +26,7 @@ COLUMNS = (
     "truncated_frac",
     "zero_std_group_frac",
     "mixed_version_frac",
+    "staleness_mean",
     "mean_entropy",
     "mean_abs_lp_diff",
 )
@@ -142,7 +144,10 @@ def _step_row(row: Mapping[str, Any], largest: Mapping[str, float]) -> tuple[Cel
     step = row["step"]
     if row["state"] != "ok":
         return _bare_row(step, row["state"], evaluation=False, width=len(COLUMNS))
-    cells = [_cell("steps", name, row[name], largest.get(name)) for name in COLUMNS]
+    cells = [
+        replace(_cell("steps", name, row[name], largest.get(name)), mark=mark("steps", name, step))
+        for name in COLUMNS
+    ]
     return _link(step, evaluation=False), *cells
 
 
@@ -179,13 +184,12 @@ def _link(step: int, *, evaluation: bool) -> Cell:
 
 def _cell(table: str, name: str, value: Any, largest: float | None = None) -> Cell:
     column = TABLES[table].column(name)
-    form = "count" if name == "response_length_mean" else column.form
     bar = None
     if largest and value is not None:
         share = abs(value) / largest if math.isfinite(value) else 0.0
         bar = Bar(0, round(100 * share, 1))
     return Cell(
-        None if value is None else fmt.value(value, form),
+        None if value is None else fmt.value(value, column.form),
         numeric=is_numeric(column),
         title=(column.null or "not recorded") if value is None else "",
         bar=bar,
@@ -211,10 +215,9 @@ def _spark(steps: pl.DataFrame, name: str) -> Spark:
     low, high = min(y for _, y in points), max(y for _, y in points)
     placed = _placed(points, (low, high))
     path = "M" + "L".join(f"{x:g},{y:g}" for x, y in placed)
-    form = "count" if name == "response_length_mean" else column.form
 
     def show(value: float | None) -> str:
-        return fmt.value(value, form)
+        return fmt.value(value, column.form)
 
     title = f"{column.label} over the steps: {fmt.span(low, high, show)}"
     return Spark(path, *placed[-1], title=title)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from miles_report.pages import format as fmt
+from miles_report.pages.page import mark
 from miles_report.pages.step_places import sample_href
 from miles_report.schema.columns import Column
 from miles_report.schema.sample_columns import REWARD
@@ -47,6 +48,14 @@ BARS = ("adv_mean", "mean_abs_lp_diff")
 REWARD_PREFIX = "reward."
 
 
+SIGNED = ("adv_mean", "return_mean")
+REWORDED = (*SIGNED, "weight_version")
+"""Columns whose cells say more than the table's value."""
+
+MARKED = frozenset(column.name for column in TABLES["samples"].columns) - set(REWORDED)
+"""Columns whose cells are marked; names of a run's own columns may be anything and are not."""
+
+
 @dataclass(frozen=True)
 class Bar:
     """A bar on the left of a number.
@@ -73,6 +82,7 @@ class Cell:
         href: where it leads, from the site root; "" if nowhere.
         bar: drawn beside it.
         status: class of the status that it states: info, warning, ...; "" for none.
+        mark: what number it is, see `page.mark`; "" if no table holds it.
     """
 
     text: str | None
@@ -81,6 +91,7 @@ class Cell:
     href: str = ""
     bar: Bar | None = None
     status: str = ""
+    mark: str = ""
 
 
 @dataclass(frozen=True)
@@ -169,6 +180,7 @@ def sample_cells(
                 title=(column.null or "not recorded") if value is None else "",
                 href=href if _leads(column.name, row) else "",
                 bar=_bar(value, largest.get(column.name), diverging=column.name == "adv_mean"),
+                mark=mark("samples", column.name, row["row"]) if column.name in MARKED else "",
             )
         )
     return cells
@@ -176,7 +188,7 @@ def sample_cells(
 
 def shown(column: Column, value: Any) -> str:
     """A value as its column shows it; signs of advantages are always written."""
-    if column.name in {"adv_mean", "return_mean"} and isinstance(value, float):
+    if column.name in SIGNED and isinstance(value, float):
         return fmt.signed(value)
     return fmt.value(value, column.form)
 

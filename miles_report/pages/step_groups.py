@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from miles_report.pages import format as fmt
+from miles_report.pages.page import mark
 from miles_report.pages.step_columns import Cell, Header, header, is_numeric
 from miles_report.pages.step_places import sample_href
 from miles_report.schema.tables import TABLES
@@ -66,7 +67,7 @@ def _row(
         numeric=True,
         title="" if index is not None else "these samples belong to no group",
     )
-    cells = [_cell(name, row[name]) for name in COLUMNS]
+    cells = [_cell(name, row[name], index) for name in COLUMNS]
     return head, _signal(row), _rewards(members), *cells
 
 
@@ -91,11 +92,11 @@ def _rewards(members: list[dict[str, Any]]) -> tuple[Cell, ...]:
     return (*shown, Cell(f"and {fmt.count(more)} more")) if more > 0 else tuple(shown)
 
 
-def _cell(name: str, value: Any) -> Cell:
+def _cell(name: str, value: Any, group_index: int | None) -> Cell:
     column = TABLES["groups"].column(name)
-    form = "count" if name == "response_length_mean" else column.form
     return Cell(
-        None if value is None else fmt.value(value, form),
+        None if value is None else fmt.value(value, column.form),
         numeric=is_numeric(column),
         title=(column.null or "not recorded") if value is None else "",
+        mark="" if group_index is None else mark("groups", name, group_index),
     )

@@ -28,6 +28,7 @@ def steps_row(samples: pl.DataFrame, groups: pl.DataFrame, step: int) -> pl.Data
         pl.col("mean_abs_lp_diff").mean(),
         pl.col("mean_entropy").mean(),
         pl.col("mixed_version").mean().alias("mixed_version_frac"),
+        pl.col("staleness").mean().alias("staleness_mean"),
     )
     row = of_samples.with_columns(
         pl.lit(step, dtype=pl.Int64).alias("step"),

@@ -8,7 +8,7 @@ import polars as pl
 from builders.dumps import rollout_dump, sample, train_dump
 
 from miles_report.pages.rollouts import MAX_ROWS, rollouts_page
-from miles_report.pages.rollouts_rows import EVAL_SCHEMA, eval_rows, sparks
+from miles_report.pages.rollouts_rows import COLUMNS, EVAL_SCHEMA, eval_rows, sparks
 from miles_report.run import open_run
 from miles_report.site.html import render_body
 from miles_report.tables.frames import empty_table
@@ -33,6 +33,7 @@ def many_steps(count: int, **columns) -> pl.DataFrame:
         "mean_abs_lp_diff": [0.01] * count,
         "mean_entropy": [None] * count,
         "mixed_version_frac": [0.0] * count,
+        "staleness_mean": [1.0] * count,
         "state": ["ok"] * count,
     }
     return pl.DataFrame(base | columns, schema_overrides={"mean_entropy": pl.Float64})
@@ -104,7 +105,7 @@ def test_sparks_leave_out_what_is_not_finite():
     steps = many_steps(4, reward_mean=[0.0, math.nan, None, 1.0])
     found = sparks(steps)
     assert found[3].path == "M2,18L70,2"
-    assert found[9].path == ""
+    assert found[1 + COLUMNS.index("mean_entropy")].path == ""
     assert sparks(many_steps(1))[3].path == ""
 
 

@@ -63,7 +63,7 @@ class Rewards:
         try:
             value: Component = clean_text(item) if isinstance(item, str) else number(item)
         except UnfitError:
-            trouble = f"has a component that is a {type_name(item)}"
+            trouble = f"has a component of type {type_name(item)}"
             self._unfit.add("reward", place, trouble, kind="component")
             return
         column = self.components.get(name)

@@ -119,11 +119,11 @@ def samples_of(pack: Any, source: str) -> list[dict[str, Any]]:
         )
     samples = pack["samples"]
     if not isinstance(samples, list | tuple):
-        raise SourceError(source, "", f"Its samples are a {type_name(samples)}, not a list.")
+        raise SourceError(source, "", f"Its samples are of type {type_name(samples)}, not a list.")
     for place, sample in enumerate(samples):
         if not isinstance(sample, dict):
             raise SourceError(
-                source, f"sample {place}", f"The sample is a {type_name(sample)}, not a dict."
+                source, f"sample {place}", f"The sample is of type {type_name(sample)}, not a dict."
             )
     return list(samples)
 

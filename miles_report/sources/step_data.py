@@ -188,13 +188,13 @@ def _load_shards(stamps: Mapping[int, FileStamp], now: float) -> tuple[list[Shar
                 )
             )
         except SourceError as error:
-            place = f"{error.path}, {error.at}" if error.at else error.path
+            reason = error.reason.rstrip(".")
             notices.append(
                 Notice(
                     "unreadable-train-file",
                     "error",
-                    stamp.name,
-                    f"{place}: {error.reason.rstrip('.')}. The trainer's values that only this file holds are left out.",
+                    f"{error.path}, {error.at}" if error.at else error.path,
+                    f"{reason[:1].upper()}{reason[1:]}. The trainer's values that only this file holds are left out.",
                     "Restore the file from the run's storage.",
                 )
             )

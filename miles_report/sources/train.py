@@ -127,7 +127,7 @@ def shard_of(pack: Any, rank: int, source: str) -> Shard:
         raise SourceError(
             source,
             "sample_indices",
-            f"The column that tells whose rows these are is a {found}, not a list of integers.",
+            f"The column that tells whose rows these are is of type {found}, not a list of integers.",
         ) from cause
     cp_rank, cp_size = _context_parallel(pack, source)
     qkv_format = pack.get("qkv_format") or "thd"

@@ -188,7 +188,7 @@ class Unfit:
             return convert(value)
         except UnfitError:
             kind = type_name(plain_scalar(value))
-            self.add(field, place, f"is a {kind} that does not belong there", kind="type")
+            self.add(field, place, f"is of type {kind}, which does not belong there", kind="type")
             return None
 
     def add(self, field: str, place: int, trouble: str, *, kind: str = "") -> None:

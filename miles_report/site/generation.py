@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from miles_report.site.writer import SiteWriter
+    from miles_report.site.writer import DirectoryWriter, SiteWriter
 
 FORMAT = 2
+STATE_FILE = f"{STATE_FOLDER}/state.json"
 
 
 @dataclass(frozen=True)
@@ -74,15 +75,23 @@ class GenerationStore:
             )
         return Generation()
 
-    def save(self, generation: Generation, writer: SiteWriter) -> None:
-        """Remembers a generation as the published one.
+    def prepare(self, generation: Generation, writer: DirectoryWriter) -> None:
+        """Writes down a generation that is about to be published; `settle` makes it the published one.
 
         Raises:
             BuildError: the disk refuses.
         """
         files = {path: [entry.bytes, entry.sha256] for path, entry in generation.files.items()}
         value = {**vars(generation), "format": FORMAT, "files": files}
-        writer.write(f"{STATE_FOLDER}/state.json", json.dumps(value).encode())
+        writer.prepare(STATE_FILE, json.dumps(value).encode())
+
+    def settle(self, writer: DirectoryWriter) -> None:
+        """Remembers the prepared generation as the published one.
+
+        Raises:
+            BuildError: the disk refuses.
+        """
+        writer.commit([STATE_FILE])
         with contextlib.suppress(OSError):
             (self._folder / "pending.json").unlink()
 

@@ -89,8 +89,9 @@ class Publisher:
             previous=tuple(sorted(older - every.keys())),
         )
         self._store.announce(sorted({*every, *older}), self._writer)
+        self._store.prepare(whole, self._writer)  # all is on the disk before the first page changes
         self._writer.commit(sorted(self._changed, key=self._order))
-        self._store.save(whole, self._writer)
+        self._store.settle(self._writer)
         sweep(self._store.root, listed=self._last.previous, kept={*every, *older})
         return whole
 

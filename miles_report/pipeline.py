@@ -67,7 +67,8 @@ def make_site(job: Job, options: BuildOptions) -> Generation:
     title = options.title or name
 
     plan = plan_steps(job.files, prints, steps)
-    workshop = StepWorkshop(job.files, prints.facts, job.site, job.now)
+    alone = min(jobs, len(plan.tasks)) <= 1
+    workshop = StepWorkshop(job.files, prints.facts, job.site, job.now, alone)
     made: list[StepRecord] = []
     for _, record in perform(plan.tasks, workshop, jobs=jobs):
         made.append(record)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -55,18 +56,34 @@ class StepWorkshop:
         facts: what pages of steps may know of the run.
         site: directory that takes the files.
         now: Unix seconds of the build, against which unreadable files are judged.
+        alone: whether no other worker wants the processors, so that a second thread may help.
     """
 
     files: DumpFiles
     facts: RunFacts
     site: Path
     now: float
+    alone: bool
 
     def open(self) -> Callable[[StepTask], StepRecord]:
         """One run and one writer for all steps of a worker."""
         run = Run(self.files, clock=lambda: self.now, kept_steps=0)
         writer = DirectoryWriter(self.site)
-        return lambda task: make_step(run, task, self.facts, writer)
+        encoder = ThreadPoolExecutor(1) if self.alone else AtOnce()
+        return lambda task: make_step(run, task, self.facts, writer, encoder)
+
+
+class AtOnce(Executor):
+    """Runs what it is given before `submit` returns."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Runs it; an error is kept in the future, as a thread would do."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001 - raised where the result is asked for
+            future.set_exception(error)
+        return future
 
 
 @dataclass(frozen=True)

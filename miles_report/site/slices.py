@@ -7,6 +7,7 @@ a sample larger than a slice is split, by position.
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ import numpy as np
 from miles_report.site.parquet import ParquetEncoder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     import numpy.typing as npt
     import polars as pl
@@ -84,57 +85,70 @@ def content_hash(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:HASH_DIGITS]
 
 
-def encode_table(name: str, frame: pl.DataFrame, *, folder: str) -> Iterator[tuple[Slice, bytes]]:
+def encode_table(
+    name: str, frames: Iterable[pl.DataFrame], *, folder: str
+) -> Iterator[tuple[Slice, bytes]]:
     """The slices of one table, in the order of its rows; a single slice without rows of an empty table.
 
     Args:
         name: of the table; its declaration says how columns are rounded.
-        frame: its rows; those of a sample in `tokens` are contiguous.
+        frames: its rows, in pieces that are encoded one after the other; those of a sample in `tokens` are contiguous and
+            in one piece.
         folder: where the slices go, from the root of the site, such as "data/step-3".
 
     Yields:
         Each slice and its bytes, one at a time.
     """
-    frame = frame.drop(NOT_IN_SLICES.get(name, ()), strict=False)
-    encoder = ParquetEncoder(name, frame)
-    del frame  # the encoder has its own, narrower copy
-    for number, (start, stop, content) in enumerate(_parts(encoder)):
-        digest = content_hash(content)
-        slice_ = Slice(
-            path=f"{folder}/{name}-{number}-{digest}.parquet",
-            bytes=len(content),
-            sha256=digest,
-            rows=stop - start,
-            columns=tuple(encoder.table.column_names),
-            keys=encoder.ranges(start, stop),
-        )
-        yield slice_, content
+    number, cutter = 0, _Cutter()
+    for frame in frames:
+        encoder = ParquetEncoder(name, frame.drop(NOT_IN_SLICES.get(name, ()), strict=False))
+        del frame  # the encoder has its own, narrower copy
+        for start, stop, content in cutter.parts(encoder):
+            digest = content_hash(content)
+            slice_ = Slice(
+                path=f"{folder}/{name}-{number}-{digest}.parquet",
+                bytes=len(content),
+                sha256=digest,
+                rows=stop - start,
+                columns=tuple(encoder.table.column_names),
+                keys=encoder.ranges(start, stop),
+            )
+            yield slice_, content
+            number += 1
 
 
-def _parts(encoder: ParquetEncoder) -> Iterator[tuple[int, int, bytes]]:
-    """Consecutive parts near the target size, judged by how well the part before was compressed."""
-    height = encoder.table.num_rows
-    rows = _RowSizes(encoder)
-    ends = _sample_ends(encoder) if height else None
-    start, ratio = 0, FIRST_RATIO
-    while True:
-        reach = rows.reach(start, TARGET_BYTES / ratio)
-        stop = reach if ends is None or reach == height else _sample_stop(ends, start, reach)
-        content = encoder.encode(start, stop)
-        ratio = max(len(content) / max(rows.between(start, stop), 1.0), 1e-3)
-        if len(content) > MAX_BYTES and stop - start > 1:
-            continue
-        yield start, stop, content
-        start = stop
-        if start >= height:
-            return
+class _Cutter:
+    """Cuts tables into parts near the target size, judged by how well the part before was compressed."""
+
+    def __init__(self) -> None:
+        self._ratio = FIRST_RATIO
+
+    def parts(self, encoder: ParquetEncoder) -> Iterator[tuple[int, int, bytes]]:
+        """Consecutive parts of about the same size: first row, row after the last, and the bytes."""
+        height = encoder.table.num_rows
+        rows = _RowSizes(encoder)
+        ends = _sample_ends(encoder) if height else None
+        start = 0
+        while True:
+            left = rows.between(start, height)
+            allowance = left / max(math.ceil(left * self._ratio / TARGET_BYTES), 1)
+            reach = rows.reach(start, allowance)
+            stop = reach if ends is None or reach == height else _sample_stop(ends, start, reach)
+            content = encoder.encode(start, stop)
+            self._ratio = max(len(content) / max(rows.between(start, stop), 1.0), 1e-3)
+            if len(content) > MAX_BYTES and stop - start > 1:
+                continue
+            yield start, stop, content
+            start = stop
+            if start >= height:
+                return
 
 
 class _RowSizes:
     """Bytes of rows before encoding, roughly."""
 
     def __init__(self, encoder: ParquetEncoder) -> None:
-        self._height = encoder.table.num_rows
+        self._height: int = encoder.table.num_rows
         self._fixed = max(encoder.fixed_bytes, 1.0)
         text = encoder.text_bytes()
         self._until = (

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Executor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from miles_report.errors import SourceError
@@ -18,12 +20,24 @@ from miles_report.site.html import figure_file, render_body
 from miles_report.site.records import READING_SCHEMA, BodyRecord, StepRecord
 from miles_report.site.slices import Slice, content_hash, encode_table
 from miles_report.site.state import save_step
+from miles_report.tables.tokens import tokens_table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from miles_report.pages.page import Page
     from miles_report.run import Run, RunFacts
     from miles_report.site.writer import SiteWriter
+    from miles_report.sources.step_data import StepData
     from miles_report.step_tables import StepTables
+
+
+SMALL_TABLES = ("token_texts", "samples", "groups", "conversations", "texts")
+"""Tables of a step besides `tokens`, which is larger than all of them."""
+
+
+TOKENS_AT_A_TIME = 500_000
+"""Tokens of a step in memory as a table: about 40 MB, a handful of slices."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +61,9 @@ class StepTask:
         return step_title(self.step, evaluation=self.evaluation)
 
 
-def make_step(run: Run, task: StepTask, facts: RunFacts, writer: SiteWriter) -> StepRecord:
+def make_step(
+    run: Run, task: StepTask, facts: RunFacts, writer: SiteWriter, encoder: Executor
+) -> StepRecord:
     """Reads a step once, writes its slices and remembers its page.
 
     Args:
@@ -55,6 +71,7 @@ def make_step(run: Run, task: StepTask, facts: RunFacts, writer: SiteWriter) -> 
         task: which step.
         facts: what its page may know of the run.
         writer: takes its files.
+        encoder: compresses tokens; a thread does so while the page is made, since both take about as long.
 
     Returns:
         Its record; the state of a step that cannot be read is broken or writing, with a notice.
@@ -63,7 +80,7 @@ def make_step(run: Run, task: StepTask, facts: RunFacts, writer: SiteWriter) -> 
         BuildError: the site cannot be written.
     """
     try:
-        made = _readable(run, task, facts, writer)
+        made = _readable(run, task, facts, writer, encoder)
     except SourceError as error:
         made = _unreadable(run, task, facts, error)
     return _remember(task, made, writer)
@@ -80,15 +97,26 @@ class _Made:
     tables: dict[str, tuple[Slice, ...]]
 
 
-def _readable(run: Run, task: StepTask, facts: RunFacts, writer: SiteWriter) -> _Made:
+def _readable(
+    run: Run, task: StepTask, facts: RunFacts, writer: SiteWriter, encoder: Executor
+) -> _Made:
     tables = run.open_step(task.step, evaluation=task.evaluation)
+    folder = step_folder(tables.step, evaluation=tables.evaluation)
+    tokens = encoder.submit(_write_tokens, tables, folder, writer)
+    try:
+        page = step_page(tables, facts, has_counterpart=task.has_counterpart)
+        slices = {
+            name: write_table(name, getattr(tables, name), folder, writer) for name in SMALL_TABLES
+        }
+    finally:
+        wait([tokens])
     no_evals = pl.DataFrame(schema=dict(EVAL_SCHEMA))
     return _Made(
-        page=step_page(tables, facts, has_counterpart=task.has_counterpart),
+        page=page,
         outline=StepOutline("ok", tables.steps, tables.notable, tables.notices),
         reading=reading_rows(tables.notable, tables.samples),
         evals=eval_rows(tables.samples) if task.evaluation else no_evals,
-        tables=_write_slices(tables, writer),
+        tables={"tokens": tokens.result(), **slices},
     )
 
 
@@ -122,14 +150,11 @@ def write_table(
 
     Returns:
         What the catalogue says of them.
+
+    Raises:
+        BuildError: the disk refuses.
     """
-    slices = []
-    parts = encode_table(name, frame, folder=folder)
-    del frame  # the parts free it as soon as they have what they need
-    for entry, content in parts:
-        writer.write(entry.path, content)
-        slices.append(entry)
-    return tuple(slices)
+    return _write_frames(name, [frame], folder, writer)
 
 
 def write_charts(page: Page, writer: SiteWriter) -> tuple[FileEntry, ...]:
@@ -143,12 +168,32 @@ def write_charts(page: Page, writer: SiteWriter) -> tuple[FileEntry, ...]:
     return tuple(entries)
 
 
-def _write_slices(tables: StepTables, writer: SiteWriter) -> dict[str, tuple[Slice, ...]]:
-    folder = step_folder(tables.step, evaluation=tables.evaluation)
-    slices = {"tokens": write_table("tokens", tables.tokens(text=False), folder, writer)}
-    for name in ("token_texts", "samples", "groups", "conversations", "texts"):
-        slices[name] = write_table(name, getattr(tables, name), folder, writer)
-    return slices
+def _write_tokens(tables: StepTables, folder: str, writer: SiteWriter) -> tuple[Slice, ...]:
+    return _write_frames("tokens", _token_frames(tables.data), folder, writer)
+
+
+def _token_frames(data: StepData) -> Iterator[pl.DataFrame]:
+    """The tokens table in pieces of whole samples, so that a large step does not take much memory."""
+    ends = data.rollout.token_offsets[1:]
+    first, n_samples = 0, data.rollout.n_samples
+    while True:
+        start = int(data.rollout.token_offsets[first])
+        last = int(np.searchsorted(ends, start + TOKENS_AT_A_TIME, "right"))
+        last = min(max(last, first + 1), n_samples)
+        yield tokens_table(data, None, rows=range(first, last), ratio=False)
+        first = last
+        if first >= n_samples:
+            return
+
+
+def _write_frames(
+    name: str, frames: Iterable[pl.DataFrame], folder: str, writer: SiteWriter
+) -> tuple[Slice, ...]:
+    slices = []
+    for entry, content in encode_table(name, frames, folder=folder):
+        writer.write(entry.path, content)
+        slices.append(entry)
+    return tuple(slices)
 
 
 def _remember(task: StepTask, made: _Made, writer: SiteWriter) -> StepRecord:

@@ -37,8 +37,10 @@ def tokens_table(
     tokenizer: TokenTexts | None,
     *,
     row: int | None = None,
+    rows: range | None = None,
     start: int | None = None,
     end: int | None = None,
+    ratio: bool = True,
 ) -> pl.DataFrame:
     """One row a token, by (row, position).
 
@@ -50,8 +52,10 @@ def tokens_table(
         data: the step.
         tokenizer: null leaves token_text null.
         row: one sample; null: all.
+        rows: these consecutive samples instead, all of which exist.
         start: first position, with `row` only.
         end: position after the last, clipped to the sample's length.
+        ratio: whether imp_ratio is computed; else it is null.
 
     Raises:
         NotFoundError: no such row.
@@ -59,7 +63,7 @@ def tokens_table(
 
     Source: rollout_data/ and train_data/ of the step.
     """
-    window = _window(data, row, start, end)
+    window = _Window(data, rows, 0, None) if rows is not None else _window(data, row, start, end)
     ids = window.tokens(data.rollout.tokens)
     n_tokens = len(ids)
     columns: dict[str, pl.Series] = {
@@ -76,6 +80,8 @@ def tokens_table(
     mask = _mask(data)
     columns["loss_mask"] = window.spread(mask).cast(pl.Int64)
     for name, series in _series(data).items():
+        if name == "imp_ratio" and not ratio:
+            continue
         shown = series if name != "imp_ratio" else _ratio(series)
         columns[name] = window.spread(shown, mask)
     return conform("tokens", pl.DataFrame(columns))

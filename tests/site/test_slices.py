@@ -47,7 +47,7 @@ def tokens(lengths, *, prompt=2, seed=0, **columns):
 
 
 def encoded(name, frame):
-    return list(encode_table(name, frame, folder="data/step-0"))
+    return list(encode_table(name, [frame], folder="data/step-0"))
 
 
 def read_back(slices):
@@ -103,6 +103,15 @@ def test_samples_stay_whole_where_they_fit_in_a_slice():
     assert read_back(slices)["position"].to_list() == tokens(lengths)["position"].to_list()
 
 
+def test_pieces_of_a_table_are_numbered_through():
+    frame = tokens([40, 30, 20])
+    pieces = [frame.filter(pl.col("row") == row) for row in range(3)]
+    slices = list(encode_table("tokens", pieces, folder="data/step-0"))
+    assert [entry.path.split("-")[2] for entry, _ in slices] == ["0", "1", "2"]
+    assert [entry.keys["row"] for entry, _ in slices] == [(0, 0), (1, 1), (2, 2)]
+    assert read_back(slices)["position"].to_list() == frame["position"].to_list()
+
+
 def test_a_giant_sample_is_split_by_position():
     slices = encoded("tokens", tokens([400_000]))
     assert len(slices) > 2
@@ -130,7 +139,7 @@ def test_long_texts_are_split_by_row_and_a_single_huge_one_stays_whole():
     slices = encoded("texts", frame)
     assert read_back(slices)["response"].to_list() == frame["response"].to_list()
     assert all(entry.bytes <= MAX_BYTES or entry.rows == 1 for entry, _ in slices)
-    assert len(slices) == 3  # about a mebibyte each, and the huge one
+    assert len(slices) == 4  # about a mebibyte each, and the huge one
 
 
 def test_an_empty_table_is_one_slice_without_rows():

@@ -19,6 +19,13 @@ ZERO_STD_SHARE = 0.5
 TRUNCATED_SHARE = 0.25
 """From here the length limit, not the model, decides many rewards."""
 
+STRANGE = {
+    "reward_mean": "Mean reward",
+    "mean_abs_lp_diff": "Mean |lp diff|",
+    "mean_entropy": "Mean entropy",
+}
+"""Columns of `steps` that a healthy run never fills with NaN or infinities."""
+
 SHOWN_NOTICES = 6
 """More kinds of trouble than this are counted, not listed."""
 
@@ -47,8 +54,13 @@ class Finding:
 
 
 def index_findings(tables: Mapping[str, pl.DataFrame]) -> list[Finding]:
-    """Findings of the newest readable step and of notices with severity error or warning, worst first."""
-    found = [*_notice_findings(tables["notices"]), *_step_findings(tables["steps"])]
+    """Findings of the newest step that can be read and of notices with severity error or warning, worst first."""
+    steps = tables["steps"]
+    found = [
+        *_notice_findings(tables["notices"]),
+        *_strange_findings(steps),
+        *_step_findings(steps),
+    ]
     return sorted(found, key=lambda finding: finding.level != "critical")
 
 
@@ -75,6 +87,29 @@ def _step_findings(steps: pl.DataFrame) -> list[Finding]:
                 detail,
                 f"step {_streak_start(known, column, share)}",
                 remedy,
+                Link(f"Step {step}", f"rollouts/step-{step}.html"),
+            )
+        )
+    return found
+
+
+def _strange_findings(steps: pl.DataFrame) -> list[Finding]:
+    """Means that are not finite at the newest step: training on such values ends in NaN weights."""
+    readable = steps.filter(pl.col("state") == "ok").sort("step")
+    found = []
+    for column, words in STRANGE.items():
+        known = readable.filter(pl.col(column).is_not_null())
+        strange = known.select("step", (~pl.col(column).is_finite()).cast(pl.Float64).alias(column))
+        if strange.is_empty() or not strange[column][-1]:
+            continue
+        step = strange["step"][-1]
+        found.append(
+            Finding(
+                "critical",
+                f"{words} is not finite",
+                f"at step {step}",
+                f"step {_streak_start(strange, column, 1.0)}",
+                "Training on such values spoils the weights: look for samples marked not finite, and at what gave them.",
                 Link(f"Step {step}", f"rollouts/step-{step}.html"),
             )
         )

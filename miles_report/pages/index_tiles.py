@@ -14,7 +14,7 @@ from miles_report.pages.metric_summary import last_per_step, metric_points
 from miles_report.pages.page import mark
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from miles_report.charts.render import Figure
 
@@ -142,19 +142,22 @@ class Points:
 
 
 def _points(source: Source, tables: Mapping[str, pl.DataFrame]) -> Points | None:
-    """The first place that has a finite value."""
+    """The first place that has a finite value, else the first that has any."""
+    places = [place for place in _places(source, tables) if place.line["y"].is_not_null().any()]
+    finite = (place for place in places if place.line["y"].is_finite().any())
+    return next(finite, places[0] if places else None)
+
+
+def _places(source: Source, tables: Mapping[str, pl.DataFrame]) -> Iterator[Points]:
     if source.table:
         rows = tables[source.table].filter(pl.col("step").is_not_null())
         points = rows.select(pl.col("step").alias("x"), pl.col(source.column).alias("y"))
-        points = last_per_step(points)
-        if points.get_column("y").is_finite().any():
-            href = metric_href(source.keys[0]) if source.keys else "rollouts/index.html"
-            return Points(points, href, source.column if source.table == "steps" else "")
+        href = metric_href(source.keys[0]) if source.keys else "rollouts/index.html"
+        column = source.column if source.table == "steps" else ""
+        yield Points(last_per_step(points), href, column)
     for key in source.keys:
-        points = last_per_step(metric_points(tables["metrics"], key, source.step_key))
-        if points.get_column("y").is_finite().any():
-            return Points(points, metric_href(key))
-    return None
+        points = metric_points(tables["metrics"], key, source.step_key)
+        yield Points(last_per_step(points), metric_href(key))
 
 
 def _tile(source: Source, tables: Mapping[str, pl.DataFrame]) -> Tile | None:
@@ -163,14 +166,15 @@ def _tile(source: Source, tables: Mapping[str, pl.DataFrame]) -> Tile | None:
         return None
     points = found.line
     finite = points.filter(pl.col("y").is_finite())
-    first, last = finite.row(0, named=True), finite.row(-1, named=True)
+    shown_points = points if finite.is_empty() else finite
+    first, last = shown_points.row(0, named=True), shown_points.row(-1, named=True)
     ends = points.get_column("x")
-    below = _range(finite, source.show)
-    if last["x"] != ends[-1]:
-        below += f" · step {last['x']}"
     n_strange = points.filter(~pl.col("y").is_finite()).height
-    if n_strange:
-        below += f" · {n_strange} not finite"
+    below = [
+        _range(finite, source.show) if finite.height else "",
+        f"step {last['x']}" if last["x"] != ends[-1] else "",
+        f"{n_strange} not finite" if n_strange else "",
+    ]
     drawn = points.with_columns(
         pl.Series("text", [source.show(y) for y in points["y"]], dtype=pl.String)
     )
@@ -178,7 +182,7 @@ def _tile(source: Source, tables: Mapping[str, pl.DataFrame]) -> Tile | None:
         label=source.label,
         value=source.show(last["y"]),
         change=_change(last["y"] - first["y"], source.show) if finite.height > 1 else "",
-        below=below,
+        below=" · ".join(words for words in below if words),
         href=found.href,
         mark=mark("steps", found.column, int(last["x"])) if found.column else "",
         figure=render.figure(

@@ -103,9 +103,18 @@ class TestTiles:
         ]
         assert (tile.change, tile.below) == ("", "constant, 2 values")
 
-    @pytest.mark.parametrize("value", [float("nan"), float("inf"), None])
-    def test_what_is_not_finite_makes_no_tile(self, value):
-        assert "Reward, mean" not in tiles_of(steps=[step(0, reward_mean=value)])
+    def test_what_is_not_recorded_makes_no_tile(self):
+        assert "Reward, mean" not in tiles_of(steps=[step(0, reward_mean=None)])
+
+    @pytest.mark.parametrize("value", [float("nan"), float("inf")])
+    def test_what_is_not_finite_is_told(self, value):
+        rows = [step(0, reward_mean=value), step(1, reward_mean=value)]
+        tile = tiles_of(steps=rows)["Reward, mean"]
+        assert (tile.value, tile.change, tile.below) == ("not finite", "", "2 not finite")
+        tile = tiles_of(steps=[*rows, step(2, reward_mean=0.5), step(3, reward_mean=value)])[
+            "Reward, mean"
+        ]
+        assert (tile.value, tile.below) == ("0.500", "one step · step 2 · 3 not finite")
 
     def test_absent_tiles_say_why_once_a_reason(self):
         rows = [step(0, n_trained=0, reward_mean=1.0)]
@@ -115,6 +124,14 @@ class TestTiles:
 
 
 class TestFindings:
+    def test_a_newest_mean_that_is_not_finite_is_critical(self):
+        means = [float("nan"), 0.5, float("nan"), None, float("inf")]
+        rows = [step(i, reward_mean=mean) for i, mean in enumerate(means)]
+        (finding,) = index_findings(run_tables(steps=rows))
+        assert (finding.level, finding.what) == ("critical", "Mean reward is not finite")
+        assert (finding.detail, finding.since) == ("at step 4", "step 2")
+        assert index_findings(run_tables(steps=rows[:2])) == []
+
     def test_most_groups_without_gradient_since_the_streak_began(self):
         shares = [0.9, 0.1, 0.5, 0.625]
         tables = run_tables(

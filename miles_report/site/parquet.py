@@ -1,4 +1,4 @@
-"""Frames into the bytes of one Parquet file each, in the form the browser's reader likes best.
+"""Tables into the bytes of Parquet files, in the form the browser's reader likes best.
 
 Numbers are byte-stream-split without dictionary, integers int32 where they fit, columns without null required: only of
 those hyparquet makes typed arrays. One row group and one page a column, since short pages cost zstd a tenth in size. The
@@ -8,19 +8,13 @@ bytes depend on the rows alone: no time, no path, no number of threads.
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-
-from miles_report.schema.tables import TABLES
-from miles_report.site.rounding import shorten
-
-if TYPE_CHECKING:
-    from miles_report.schema.columns import Rounding
 
 ZSTD_TABLES = ("tokens", "token_texts", "conversations", "texts")
 """Read by sample pages only, whose script knows zstd; the others are snappy, which every page's script knows."""
@@ -32,53 +26,48 @@ WHOLE = 1 << 30
 """Rows and bytes of a page: more than any slice has."""
 
 
-class ParquetEncoder:
-    """Encodes parts of one table with the same schema, whatever rows each part has."""
+class TableEncoder:
+    """Encodes parts of one table with the same schema, whatever rows each part has.
+
+    Args:
+        name: of the table; it decides on the codec.
+        frame: all rows.
+    """
 
     def __init__(self, name: str, frame: pl.DataFrame) -> None:
-        """Settles types, encodings and roundings from the whole table.
-
-        Args:
-            name: of the table; its declaration says how columns are rounded.
-            frame: all rows.
-        """
-        columns = frame.get_columns()
-        del frame
-        self.table = _to_arrow(columns)
-        self._roundings = _roundings(name, self.table.schema)
+        self._table = _to_arrow(frame)
+        self.names = tuple(self._table.column_names)
+        self.height: int = self._table.num_rows
         zstd = name in ZSTD_TABLES
+        schema = self._table.schema
         self._options: dict[str, Any] = {
             "compression": "zstd" if zstd else "snappy",
-            "compression_level": 1 if zstd else None,
-            "use_dictionary": [] if zstd else _names(self.table.schema, pa.types.is_large_string),
-            "column_encoding": dict.fromkeys(
-                _names(self.table.schema, _is_number), "BYTE_STREAM_SPLIT"
-            ),
-            "write_statistics": [key for key in RANGE_KEYS if key in self.table.column_names],
+            "use_dictionary": [] if zstd else _names(schema, pa.types.is_large_string),
+            "column_encoding": dict.fromkeys(_names(schema, _is_number), "BYTE_STREAM_SPLIT"),
+            "write_statistics": [key for key in RANGE_KEYS if key in self.names],
             "store_schema": False,
             "data_page_size": WHOLE,
             "max_rows_per_page": WHOLE,
         }
 
+    def column(self, name: str) -> np.ndarray[Any, Any]:
+        """All values of a column that has no null."""
+        values: np.ndarray[Any, Any] = self._table[name].to_numpy()
+        return values
+
     def encode(self, start: int, stop: int) -> bytes:
         """The rows [start, stop) as one Parquet file."""
-        part = self.table.slice(start, stop - start)
-        for name, rounding in self._roundings.items():
-            index = part.column_names.index(name)
-            part = part.set_column(
-                index, part.schema.field(index), _shortened(part[name], rounding)
-            )
         sink = io.BytesIO()
-        pq.write_table(part, sink, **self._options)
+        pq.write_table(self._table.slice(start, stop - start), sink, **self._options)
         return sink.getvalue()
 
     def ranges(self, start: int, stop: int) -> dict[str, tuple[float, float]]:
         """Extremes over [start, stop) of each range key that is never null there."""
         ranges = {}
         for key in RANGE_KEYS:
-            if key not in self.table.column_names or stop <= start:
+            if key not in self.names or stop <= start:
                 continue
-            part = self.table[key].slice(start, stop - start)
+            part = self._table[key].slice(start, stop - start)
             if part.null_count == 0:
                 extremes = pc.min_max(part).as_py()
                 ranges[key] = (extremes["min"], extremes["max"])
@@ -87,13 +76,13 @@ class ParquetEncoder:
     @property
     def fixed_bytes(self) -> float:
         """Bytes of each row before encoding, roughly, without its text."""
-        return sum(_width(column.type) for column in self.table.columns)
+        return sum(_width(column.type) for column in self._table.columns)
 
     def text_bytes(self) -> np.ndarray[Any, np.dtype[np.float64]] | None:
         """Bytes of the text of each row, (n_rows,); null if the table has no text."""
         lengths = [
             pc.fill_null(pc.binary_length(column), 0).to_numpy()
-            for column in self.table.columns
+            for column in self._table.columns
             if pa.types.is_large_string(column.type)
         ]
         return np.sum(lengths, axis=0, dtype=np.float64) if lengths else None
@@ -110,51 +99,25 @@ def decode(content: bytes) -> pl.DataFrame:
     return frame
 
 
-def _to_arrow(columns: list[pl.Series]) -> pa.Table:
-    """The columns as arrow, each of one chunk; they are taken out of the list one by one, so that memory is freed."""
-    fields, arrays = [], []
-    columns.reverse()
-    while columns:
-        column = _narrow(columns.pop().rechunk())
-        array = column.to_arrow(compat_level=pl.CompatLevel.oldest())
-        fields.append(pa.field(column.name, array.type, nullable=column.null_count() > 0))
-        arrays.append(array)
+def _to_arrow(frame: pl.DataFrame) -> pa.Table:
+    """Columns of one chunk; integers int32 where they fit, columns without null not nullable."""
+    columns = [narrow(column) for column in frame.rechunk().get_columns()]
+    arrays = [column.to_arrow(compat_level=pl.CompatLevel.oldest()) for column in columns]
+    fields = [
+        pa.field(column.name, array.type, nullable=column.null_count() > 0)
+        for column, array in zip(columns, arrays, strict=True)
+    ]
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
-def _narrow(column: pl.Series) -> pl.Series:
-    """Integers as int32 if all of them fit."""
-    if column.dtype != pl.Int64:
+def narrow(column: pl.Series) -> pl.Series:
+    """Integers as int32 if all of them fit, else as int64; other columns as they are."""
+    if not column.dtype.is_integer():
         return column
     try:
         return column.cast(pl.Int32)
     except pl.exceptions.InvalidOperationError:
-        return column
-
-
-def _roundings(name: str, schema: pa.Schema) -> dict[str, Rounding]:
-    """How each float32 column is shortened; series of the run's own are as the strictest declared ones."""
-    table = TABLES.get(name)
-    declared = {column.name: column.rounding for column in table.columns} if table else {}
-    own: Rounding = "13 bits" if name == "tokens" else "none"
-    roundings = {
-        column.name: declared.get(column.name, own)
-        for column in schema
-        if pa.types.is_float32(column.type)
-    }
-    return {column: rounding for column, rounding in roundings.items() if rounding != "none"}
-
-
-def _shortened(column: pa.ChunkedArray, rounding: Rounding) -> pa.Array:
-    """A column of one chunk with shortened values over the same null bitmap; what lies under a null does not matter."""
-    (array,) = column.chunks
-    validity, data = array.buffers()
-    lead = array.offset % 8  # bitmaps are cut at bytes only
-    values = np.frombuffer(data, np.float32, lead + len(array), (array.offset - lead) * 4)
-    if validity is not None:
-        validity = validity.slice((array.offset - lead) // 8)
-    buffers = [validity, pa.py_buffer(shorten(values, rounding))]
-    return pa.Array.from_buffers(array.type, len(array), buffers, array.null_count, lead)
+        return column.cast(pl.Int64)
 
 
 def _names(schema: pa.Schema, wanted: Any) -> list[str]:

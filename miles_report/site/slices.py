@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from miles_report.site.parquet import ParquetEncoder
+from miles_report.site.numeric import NumericEncoder
+from miles_report.site.parquet import TableEncoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
+    Encoder = TableEncoder | NumericEncoder
     Ints = npt.NDArray[np.int64]
 
 TARGET_BYTES = (1 << 20) * 15 // 16  # so that most stay below 1 MiB
@@ -101,8 +103,10 @@ def encode_table(
     """
     number, cutter = 0, _Cutter()
     for frame in frames:
-        encoder = ParquetEncoder(name, frame.drop(NOT_IN_SLICES.get(name, ()), strict=False))
-        del frame  # the encoder has its own, narrower copy
+        chosen = frame.drop(NOT_IN_SLICES.get(name, ()), strict=False)
+        del frame  # the encoder makes a narrower copy, column by column
+        encoder = NumericEncoder(name, chosen) if name == "tokens" else TableEncoder(name, chosen)
+        del chosen
         for start, stop, content in cutter.parts(encoder):
             digest = content_hash(content)
             slice_ = Slice(
@@ -110,7 +114,7 @@ def encode_table(
                 bytes=len(content),
                 sha256=digest,
                 rows=stop - start,
-                columns=tuple(encoder.table.column_names),
+                columns=encoder.names,
                 keys=encoder.ranges(start, stop),
             )
             yield slice_, content
@@ -123,9 +127,9 @@ class _Cutter:
     def __init__(self) -> None:
         self._ratio = FIRST_RATIO
 
-    def parts(self, encoder: ParquetEncoder) -> Iterator[tuple[int, int, bytes]]:
+    def parts(self, encoder: Encoder) -> Iterator[tuple[int, int, bytes]]:
         """Consecutive parts of about the same size: first row, row after the last, and the bytes."""
-        height = encoder.table.num_rows
+        height = encoder.height
         rows = _RowSizes(encoder)
         ends = _sample_ends(encoder) if height else None
         start = 0
@@ -147,8 +151,8 @@ class _Cutter:
 class _RowSizes:
     """Bytes of rows before encoding, roughly."""
 
-    def __init__(self, encoder: ParquetEncoder) -> None:
-        self._height: int = encoder.table.num_rows
+    def __init__(self, encoder: Encoder) -> None:
+        self._height = encoder.height
         self._fixed = max(encoder.fixed_bytes, 1.0)
         text = encoder.text_bytes()
         self._until = (
@@ -170,12 +174,11 @@ class _RowSizes:
         return min(max(stop, start + 1), self._height)
 
 
-def _sample_ends(encoder: ParquetEncoder) -> Ints | None:
+def _sample_ends(encoder: Encoder) -> Ints | None:
     """Row numbers behind the last token of each sample; null where every row stands alone."""
-    columns = encoder.table.column_names
-    if "row" not in columns or "position" not in columns:
+    if "row" not in encoder.names or "position" not in encoder.names:
         return None
-    rows = encoder.table["row"].to_numpy()
+    rows = encoder.column("row")
     ends = np.flatnonzero(rows[1:] != rows[:-1]) + 1
     return np.append(ends, len(rows))
 

@@ -8,6 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 DEMO ?= demo-site
+SHOTS ?= screenshots
 
 .PHONY: help setup browser demo test lint unit stress bench screenshots clean
 
@@ -65,10 +66,10 @@ stress: assets browser
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m stress
 
 bench: assets
-	$(BIN)/python tests/benchmarks/bench_build.py
+	PYTHONPATH=tests $(BIN)/python tests/benchmarks/bench_build.py
 
 screenshots: assets browser
-	$(BIN)/python tests/browser/screenshots.py
+	PYTHONPATH=tests $(BIN)/python tests/browser/screenshots.py $(SHOTS)
 
 clean:
-	rm -rf $(VENV) node_modules miles_report/_assets $(DEMO) build dist *.egg-info
+	rm -rf $(VENV) node_modules miles_report/_assets $(DEMO) $(SHOTS) build dist *.egg-info

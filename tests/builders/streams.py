@@ -40,7 +40,9 @@ ONE_OF_EACH: dict[str, Record] = {
     "topology": TopologyRecord(
         T,
         (
-            EngineRecord("http://n:1", "regular", 0, (("fe80::1", 0), ("fe80::1", 1)), ("GPU-a", None)),
+            EngineRecord(
+                "http://n:1", "regular", 0, (("fe80::1", 0), ("fe80::1", 1)), ("GPU-a", None)
+            ),
             EngineRecord("http://x:2", "external", -1, (), ()),
         ),
     ),

@@ -153,8 +153,8 @@ def default_pins(summaries: list[MetricSummary]) -> list[MetricSummary]:
 
 
 def category_of(key: str, step_key: str) -> str:
-    """The section a key stands in: its prefix; behind the adapter where the axis is one's own."""
-    prefix = key.partition("/")[0] if "/" in key else "other"
+    """The section a key stands in: its prefix, "other" without one; behind the adapter where the axis is one's own."""
+    prefix = key.rpartition("/")[0].partition("/")[0].strip() or "other"
     if not step_key or step_key in PLAIN_AXES:
         return prefix
     return f"{step_key.removesuffix('/step')} · {prefix}"

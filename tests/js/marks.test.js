@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { spread } from '../../templates/js/marks/axis.js';
 import { bin } from '../../templates/js/marks/bars.js';
 import { boxOf } from '../../templates/js/marks/brush.js';
-import { linePath, smooth } from '../../templates/js/marks/line.js';
+import { linePath, lonePath, smooth } from '../../templates/js/marks/line.js';
 import { nearestPoint } from '../../templates/js/marks/points.js';
 import { extent, linearScale, logScale, nearestIndex, niceDomain, tickFormat, ticks, timeScale } from '../../templates/js/marks/scale.js';
 
@@ -73,6 +73,8 @@ test('a line breaks at absent values, and a lone value is a dot', () => {
   assert.equal(linePath([0, 1, 2, 3, 4], [1, 2, null, NaN, 5], x, y), 'M0,9L1,8M4,5h0');
   assert.equal(linePath([0, 1, 2], [1, null, 3], x, y), 'M0,9h0M2,7h0');
   assert.equal(linePath([], [], x, y), '');
+  assert.equal(lonePath('M0,9L1,8M4,5h0M6,7h0'), 'M4,5h0M6,7h0');
+  assert.equal(lonePath('M0,9L1,8'), '');
 });
 
 test('smoothing keeps constants, gaps and the first value', () => {

@@ -48,7 +48,8 @@ test('keys that are names of objects are ordinary keys', () => {
 test('adapter axes are sections of their own, behind the others', () => {
   assert.equal(categoryOf('train/loss', 'train/step', PLAIN), 'train');
   assert.equal(categoryOf('train/loss', 'math/step', PLAIN), 'math · train');
-  assert.equal(categoryOf('loss', '', PLAIN), 'other');
+  for (const key of ['loss', '/loss', ' /loss', '']) assert.equal(categoryOf(key, '', PLAIN), 'other');
+  assert.equal(categoryOf('a/b/c', '', PLAIN), 'a');
   assert.deepEqual(sortSections(['zeta', 'math · train', 'dump', 'alpha', 'rollout'], ['rollout', 'dump']),
     ['rollout', 'dump', 'alpha', 'zeta', 'math · train']);
 });

@@ -89,7 +89,8 @@ class TestPage:
     def test_adapters_are_sections_of_their_own(self):
         assert category_of("train/loss", "train/step") == "train"
         assert category_of("train/loss", "math/step") == "math · train"
-        assert category_of("loss", "") == "other"
+        assert [category_of(key, "") for key in ("loss", "/loss", " /loss", "")] == ["other"] * 4
+        assert category_of("a/b/c", "") == "a"
 
     def test_pins_are_telling_keys_and_never_the_same_twice(self):
         pins = default_pins(

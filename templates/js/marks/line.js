@@ -34,10 +34,24 @@ export function linePath(xs, ys, x, y) {
  * @param {Scale} x
  * @param {Scale} y
  * @param {{class?: string, colour?: string}} [options] class: "raw" (thin, pale) or "smooth" (bold)
- * @returns {SVGPathElement}
+ * @returns {SVGElement} points without neighbours are thick enough to be seen
  */
 export function line(xs, ys, x, y, { class: name = '', colour } = {}) {
-  return svg('path', { class: `line ${name}`.trim(), d: linePath(xs, ys, x, y), style: colour ? { stroke: colour } : null });
+  const d = linePath(xs, ys, x, y);
+  const style = colour ? { stroke: colour } : null;
+  const whole = svg('path', { class: `line ${name}`.trim(), d, style });
+  const lone = lonePath(d);
+  return lone ? svg('g', null, whole, svg('path', { class: `line ${name} lone`, d: lone, style })) : whole;
+}
+
+/**
+ * The part of a path of `linePath` that is points without neighbours.
+ *
+ * @param {string} path
+ * @returns {string}
+ */
+export function lonePath(path) {
+  return (path.match(/M[^ML]*h0/g) ?? []).join('');
 }
 
 /**

@@ -80,7 +80,7 @@ export function seriesId(stepKey, key) {
  */
 export function categoryOf(key, stepKey, plainAxes) {
   const at = key.indexOf('/');
-  const prefix = at < 0 ? 'other' : key.slice(0, at);
+  const prefix = key.slice(0, Math.max(at, 0)).trim() || 'other';
   if (!stepKey || plainAxes.includes(stepKey)) return prefix;
   return `${stepKey.replace(/\/step$/, '')} · ${prefix}`;
 }

@@ -104,7 +104,7 @@ export function mountGroups(head, box, given) {
         rewards.length > REWARDS ? el('span', { class: 'muted' }, `and ${count(rewards.length - REWARDS)} more`) : null),
       COLUMNS.map(name => {
         const cell = all.columns[name][row];
-        const form = name === 'response_length_mean' ? 'count' : declared.get(name)?.form;
+        const form = declared.get(name)?.form;
         return el('td', { class: 'num' }, cell === null ? el('span', { class: 'null', title: declared.get(name)?.null }, '–') : value(cell, form));
       }));
   }

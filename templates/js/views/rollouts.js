@@ -8,9 +8,8 @@ import { csv, download } from '../ui/download.js';
 /** @typedef {import('../types').Frame} Frame */
 
 const BARS = ['reward_mean', 'mean_abs_lp_diff'];
-/** The other columns of the table, in the order of the page. */
-const COLUMNS = ['n_samples', 'n_trained', 'reward_mean', 'reward_std', 'response_length_mean', 'truncated_frac', 'zero_std_group_frac',
-  'mixed_version_frac', 'mean_entropy', 'mean_abs_lp_diff'];
+/** What the page sends beside the columns of its table. */
+const KEYS = ['step', 'state'];
 
 /**
  * The list of steps: every step, sorted by any column; a row leads to its samples.
@@ -25,7 +24,9 @@ export function mount(root, context) {
   const frame = stepsFrame(context.page.steps);
   const head = /** @type {HTMLTableRowElement} */ (table.querySelector('thead tr:last-child'));
   const body = /** @type {HTMLElement} */ (table.querySelector('tbody'));
-  const names = ['step', ...COLUMNS];
+  const columns = frame.names.filter(name => !KEYS.includes(name));
+  const names = ['step', ...columns];
+  const largest = Object.fromEntries(BARS.map(name => [name, largestSize(frame.columns[name])]));
   [...head.children].forEach((cell, i) => {
     const button = el('button', { type: 'button', onClick: (/** @type {MouseEvent} */ event) => {
       const keys = clickSort(textToSort(context.url.get('sort', '')), names[i], { add: event.shiftKey, descendingFirst: names[i] !== 'step' });
@@ -41,7 +42,7 @@ export function mount(root, context) {
       else cell.removeAttribute('aria-sort');
     });
     const rows = sortRows(Array.from({ length: frame.length }, (_, row) => row), frame, keys);
-    fill(body, rows.map(row => line(frame, row, context)));
+    fill(body, rows.map(row => line(frame, row, columns, largest, context)));
   };
   const note = root.querySelector('.section-head .note');
   if (note) {
@@ -71,10 +72,12 @@ function stepsFrame(columns) {
 /**
  * @param {Frame} frame
  * @param {number} row
+ * @param {string[]} columns of the table, behind the step
+ * @param {Record<string, number>} largest size in each column with bars
  * @param {Context} context
  * @returns {HTMLTableRowElement}
  */
-function line(frame, row, context) {
+function line(frame, row, columns, largest, context) {
   const step = frame.columns.step[row];
   const state = frame.columns.state[row];
   const link = el('td', { class: 'num' }, el('a', { href: context.href(`rollouts/step-${step}.html`) }, String(step)));
@@ -82,28 +85,32 @@ function line(frame, row, context) {
     const broken = state === 'broken';
     const why = broken ? 'This step cannot be read' : 'This step is still being written';
     return el('tr', null, link, el('td', null, el('span', { class: `status ${broken ? 'critical' : 'info'}`, title: why }, broken ? 'broken' : 'being written')),
-      COLUMNS.slice(1).map(() => el('td', { class: 'num' }, el('span', { class: 'null', title: why }, '–'))));
+      columns.slice(1).map(() => el('td', { class: 'num' }, el('span', { class: 'null', title: why }, '–'))));
   }
-  return el('tr', null, link, COLUMNS.map(name => el('td', { class: 'num' }, cell(frame, row, name))));
+  return el('tr', null, link, columns.map(name => el('td', { class: 'num' }, cell(frame, row, name, largest[name]))));
 }
 
 /**
  * @param {Frame} frame
  * @param {number} row
  * @param {string} name
+ * @param {number | undefined} largest size in the column, if it has bars
  * @returns {import('../dom.js').Child}
  */
-function cell(frame, row, name) {
+function cell(frame, row, name, largest) {
   const column = TABLES.steps.columns.find(one => one.name === name);
   const content = frame.columns[name][row];
   if (content === null) return el('span', { class: 'null', title: column?.null || 'not recorded' }, '–');
-  const text = value(content, name === 'response_length_mean' ? 'count' : column?.form);
-  if (!BARS.includes(name)) return text;
-  let largest = 0;
-  for (let i = 0; i < frame.length; i++) {
-    const size = Math.abs(frame.columns[name][i] ?? 0);
-    if (Number.isFinite(size)) largest = Math.max(largest, size);
-  }
+  const text = value(content, column?.form);
+  if (largest === undefined) return text;
   const part = largest > 0 && Number.isFinite(content) ? Math.abs(content) / largest : 0;
   return el('span', { class: 'bar-cell' }, el('span', { class: 'bar' }, el('i', { style: { width: `${part * 100}%` } })), el('span', { class: 'bar-number' }, text));
+}
+
+/**
+ * @param {ArrayLike<number | null>} cells
+ * @returns {number} the largest finite size; 0 without one
+ */
+function largestSize(cells) {
+  return Array.from(cells, size => Math.abs(size ?? 0)).filter(Number.isFinite).reduce((a, b) => Math.max(a, b), 0);
 }

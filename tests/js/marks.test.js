@@ -55,6 +55,8 @@ test('time ticks are whole minutes or hours', () => {
   assert.deepEqual(timeScale([0, 3600], [0, 1]).ticks(5), [0, 900, 1800, 2700, 3600]);
   assert.deepEqual(timeScale([0, 6 * 3600], [0, 1]).ticks(4), [0, 7200, 14400, 21600]);
   assert.equal(tickFormat([0, 900], 'time')(900), '+0:15:00');
+  assert.deepEqual(timeScale([-0.5, 0.5], [0, 1]).ticks(5), [0]);
+  assert.deepEqual(timeScale([0, 2], [0, 1]).ticks(5), [0, 1, 2]);
 });
 
 test('extent leaves out what is absent or not finite', () => {

@@ -146,13 +146,14 @@ function logTicks([low, high], count) {
 const TIME_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400];
 
 /**
+ * Whole seconds at least, as the labels are.
+ *
  * @param {[number, number]} domain seconds
  * @param {number} count
  * @returns {number[]}
  */
 function timeTicks([low, high], count) {
   const rough = (high - low) / Math.max(1, count - 1);
-  if (rough < 0.75) return ticks([low, high], count);
   const step = TIME_STEPS.find(candidate => candidate >= rough * 0.75);
   return multiples(low, high, step ?? tickStep((high - low) / 86_400, count) * 86_400);
 }

@@ -23,8 +23,10 @@ KINDS = {
     "str": "text",
     "json": "JSON",
     "ts": "time, UTC",
+    "list[i64]": "list of whole numbers",
     "list[f64]": "list of numbers",
     "list[str]": "list of texts",
+    "cells": "list of texts or numbers",
 }
 """Types of columns in words."""
 

@@ -32,7 +32,6 @@ from miles_report.tables.step_phases import step_phases_table, step_windows
 from miles_report.tables.thinning import PER_BUCKET
 from miles_report.tables.time_grid import TimeGrid
 from miles_report.tables.topology import topology_table
-from miles_report.tables.trajectories import trajectories_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -215,9 +214,7 @@ def _carpet(
     if grid is None:
         return empty_table("carpet")
     if metric == "lifecycle":
-        events = run.telemetry.events
-        spans = trajectories_table(events, t0=grid.t0, t1=grid.t1)
-        return lifecycle_carpet(events, spans, grid)
+        return lifecycle_carpet(run.telemetry.events, grid)
     chosen = select_lanes(timeline.lanes, lanes)
     if metric == "phase":
         return phase_carpet(timeline.phases(Window(grid.t0, grid.t1)), chosen, grid)

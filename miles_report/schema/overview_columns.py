@@ -38,7 +38,7 @@ CARPET = Table(
         Column(GPU.name, GPU.kind, GPU.doc, label=GPU.label, null="a sample's row", form=GPU.form),
         Column("roles", "list[str]", "Roles of the lane.", label="Roles", null="a sample's row", form="text"),
         Column("sample_index", "i64", "The sample.", label="Sample", null="a lane's row", form="id"),
-        Column("group_index", "i64", "Group of the sample.", label="Group", null="a lane's row, or not recorded", form="id"),
+        Column("group_index", "i64", "Group of the sample, -1 without one.", label="Group", null="a lane's row", form="id"),
         Column("cells", "cells", "One entry a bucket: the phase that began last, the state of the sample (queue, generating, tool_wait), or the highest reading; null without any.", label="Cells"),
     ),
     parameters=("metric", "t0", "t1", "buckets", "lanes"),

@@ -9,6 +9,7 @@ import polars as pl
 from miles_report.tables.frames import table_schema
 from miles_report.tables.lane_grid import highest, painted, place_of
 from miles_report.tables.paint import cells_column, paint
+from miles_report.tables.trajectories import events_between, window_spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,27 +67,27 @@ def gpu_carpet(
     return _of_lanes(lanes, column)
 
 
-def lifecycle_carpet(events: pl.DataFrame, spans: pl.DataFrame, grid: TimeGrid) -> pl.DataFrame:
+def lifecycle_carpet(events: pl.DataFrame, grid: TimeGrid) -> pl.DataFrame:
     """What each sample was doing: queued, generating, or waiting on a tool.
 
     Args:
-        events: the trajectories stream in file order; those of no sample are left out.
-        spans: the `trajectories` of the window: made of its events alone.
+        events: the trajectories stream in file order; those that name no sample are shown as one sample, -1.
         grid: window and buckets.
 
     Returns:
         Columns of the `carpet` table, a row a sample by its first event in the window, at most `MOST_SAMPLES`; cells are states.
         A span that began before the window or did not end in it reaches to the window's edge.
     """
+    seen = events_between(events, grid.t0, grid.t1)
+    group = pl.col("group_index")
     samples = (
-        events.filter((pl.col("sample_index") >= 0) & pl.col("ts").is_between(grid.t0, grid.t1))
-        .sort("ts", maintain_order=True)
+        seen.sort("ts", maintain_order=True)
         .group_by("sample_index", maintain_order=True)
-        .agg(pl.col("group_index").filter(pl.col("group_index") >= 0).first())
+        .agg(pl.coalesce(group.filter(group >= 0).first(), group.first()))
         .head(MOST_SAMPLES)
         .with_row_index("row")
     )
-    placed = spans.join(
+    placed = window_spans(seen).join(
         samples.select("row", "sample_index"),
         on="sample_index",
         how="inner",

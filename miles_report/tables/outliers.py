@@ -140,6 +140,6 @@ def _behind(begins: Floats, edges: Ints) -> Floats:
 
 
 def _ranked(scores: pl.DataFrame, *, worst: str) -> pl.DataFrame:
-    """The lanes worst first, ties by node and GPU."""
-    ordered = scores.sort("score", "node", "gpu", descending=[worst == "high", False, False])
+    """The lanes worst first, ties by node and GPU in the same direction."""
+    ordered = scores.sort("score", "node", "gpu", descending=worst == "high")
     return conform("outliers", ordered)

@@ -103,12 +103,11 @@ def latest_start(phases: pl.DataFrame, name: str, window: Window) -> pl.DataFram
 def _rounds(begun: pl.DataFrame) -> Ints:
     """(n_rounds + 1,) first row of each round, and the end of the last."""
     height = begun.height
-    row = pl.int_range(pl.len(), dtype=pl.Int64)
-    again = begun.select(
-        row.shift(-1).over("attempt", "node", "gpu", order_by=row).fill_null(height).alias("again"),
+    again = begun.with_row_index("row").select(
+        pl.col("row").shift(-1).over("attempt", "node", "gpu").fill_null(height).alias("again"),
         pl.col("attempt").rle_id().alias("attempt"),
     )
-    ends = np.minimum.accumulate(again["again"].to_numpy()[::-1])[::-1]
+    ends = np.minimum.accumulate(again["again"].cast(pl.Int64).to_numpy()[::-1])[::-1]
     attempts = again["attempt"].to_numpy()
     attempt_end = np.searchsorted(attempts, attempts, "right")
     edges, at = [0], 0

@@ -203,7 +203,7 @@ def _fleet(
 def _carpet(
     run: Run,
     *,
-    metric: str = "util",
+    metric: str = "phase",
     t0: float | None = None,
     t1: float | None = None,
     buckets: int = CARPET_BUCKETS,

@@ -165,7 +165,7 @@ def _vocabularies() -> tuple[Words, ...]:
     return (
         Words("statuses", "Statuses", "How a sample ended.", _terms("status", vocabulary.STATUSES)),
         Words("roles", "Roles", "Who speaks in a conversation.", _terms("role", vocabulary.ROLES)),
-        Words("phases", "Phases", "What a GPU was used for.", phases),
+        Words("phase-names", "Phases", "What a GPU was used for.", phases),
         Words(
             "severities",
             "Severities",

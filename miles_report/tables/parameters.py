@@ -73,7 +73,7 @@ def checked(table: Table, parameters: Mapping[str, Any]) -> dict[str, Any]:
         raise UsageError(f"t1 ({out['t1']}) must be later than t0 ({out['t0']}).")
     if "row" in out and "sample" in out:
         raise UsageError("Give either row or sample, not both.")
-    if table.name == "carpet" and out.get("metric", "util") not in CARPET_METRICS:
+    if table.name == "carpet" and out.get("metric", "phase") not in CARPET_METRICS:
         known = ", ".join(CARPET_METRICS)
         raise UsageError(f"A carpet cannot show {out['metric']!r}; it shows: {known}.")
     return out

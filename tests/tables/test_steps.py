@@ -37,6 +37,9 @@ def test_a_step_is_one_row_of_unweighted_means(tmp_path):
         "mean_abs_lp_diff": pytest.approx(1 / 3),
         "mean_entropy": 1.0,
         "mixed_version_frac": pytest.approx(1 / 3),
+        "n_rewarded_groups": 2,
+        "n_zero_std_groups": 2,
+        "n_alignment_failed": 0,
         "state": "ok",
     }
 

@@ -16,6 +16,7 @@ from miles_report.tables.advisory_inputs import AdvisoryInputs, view_engines
 from miles_report.tables.bubbles import bubbles_table
 from miles_report.tables.carpet import BUCKETS as CARPET_BUCKETS
 from miles_report.tables.carpet import gpu_carpet, lifecycle_carpet, phase_carpet
+from miles_report.tables.clock_skew import clock_skew
 from miles_report.tables.engine_catalog import engine_metrics_table, inputs_of
 from miles_report.tables.engine_series import engine_samples, engine_series_table, fold
 from miles_report.tables.fleet import BUCKETS as FLEET_BUCKETS
@@ -29,6 +30,7 @@ from miles_report.tables.outliers import TOP, latest_start, lowest_util, slowest
 from miles_report.tables.phase_records import Window, phase_records
 from miles_report.tables.phases import phases_table
 from miles_report.tables.step_phases import step_phases_table, step_windows
+from miles_report.tables.telemetry_absences import Recorded, telemetry_absences
 from miles_report.tables.thinning import PER_BUCKET
 from miles_report.tables.time_grid import TimeGrid
 from miles_report.tables.topology import topology_table
@@ -36,6 +38,7 @@ from miles_report.tables.topology import topology_table
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from miles_report.notices import Notice
     from miles_report.run import Run
     from miles_report.sources.telemetry import Telemetry
     from miles_report.tables.attempts import Attempts
@@ -110,6 +113,18 @@ class Timeline:
     def engine_blocks(self, t0: float | None, t1: float | None) -> Iterator[pl.DataFrame]:
         """The engine_series stream with t0 <= ts <= t1, block by block."""
         return self._telemetry.store.between("engine_series", t0, t1)
+
+    def notices(self) -> list[Notice]:
+        """What the telemetry does not hold, and nodes whose clocks seem to differ; reads every stream."""
+        telemetry = self._telemetry
+        recorded = Recorded(
+            records=self.records(Window()),
+            topology=self.topology,
+            gpu_lanes=telemetry.survey.gpu_lanes,
+            metrics=engine_metrics_table(telemetry.survey.engine_metrics),
+            start_ts=telemetry.meta.start_ts,
+        )
+        return [*telemetry_absences(recorded), *clock_skew(self.phases(Window()))]
 
 
 def _lanes(run: Run, *, lanes: Selectors = None) -> pl.DataFrame:

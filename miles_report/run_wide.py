@@ -149,6 +149,8 @@ def _every_notice(run: Run) -> Iterator[Notice]:
     if run.files.tokenizer and run.tokenizer is None:
         yield from run.tokenizer_notices
     yield from absences(_recorded(run))
+    if run.telemetry.bounds:
+        yield from run.timeline.notices()
 
 
 def _recorded(run: Run) -> Recorded:

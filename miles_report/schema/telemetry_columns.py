@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from miles_report.schema.columns import Column, Table
 
-NODE = Column("node", "str", "Host of the GPU, as the telemetry names it.", label="Node", form="text")
+NODE = Column(
+    "node", "str", "Host of the GPU, as the telemetry names it.", label="Node", form="text"
+)
 GPU = Column("gpu", "i64", "Number of the GPU on its node.", label="GPU", form="id")
 TS = Column("ts", "ts", "When it was read.", label="Time", form="ts")
 ADDR = Column("addr", "str", "Address of the engine.", label="Engine", form="text")

@@ -40,6 +40,6 @@ class LaneCodes:
         coded = samples.join(self._seen, on=["node", "gpu"], how="left", maintain_order="left")
         coded = coded.select(list(CODED))
         try:
-            return coded.cast(dict(CODED))
+            return coded.cast(CODED)
         except pl.exceptions.InvalidOperationError:
             return coded.with_columns(pl.col(READINGS).cast(pl.Int64))

@@ -41,7 +41,9 @@ def _hour(stem: str) -> float | None:
     if match is None:
         return None
     try:
-        return datetime.strptime(f"{match[1]}{match[2]}", "%Y%m%d%H").replace(tzinfo=UTC).timestamp()
+        return (
+            datetime.strptime(f"{match[1]}{match[2]}", "%Y%m%d%H").replace(tzinfo=UTC).timestamp()
+        )
     except ValueError:
         return None
 

@@ -52,7 +52,7 @@ class StreamStore:
         self._streams = streams
         self._notices = notices
         self._store_bytes = store_bytes
-        self._kept: OrderedDict[FileKey, tuple[pl.DataFrame, int]] = OrderedDict()
+        self._kept: OrderedDict[FileKey, tuple[pl.DataFrame, float]] = OrderedDict()
         self._bounds: dict[FileKey, TimeBounds | None] = {}
         self._spans: dict[FileKey, tuple[float, float] | None] = {}
         self.lanes = LaneCodes()
@@ -104,7 +104,7 @@ class StreamStore:
             return
         trouble: list[Notice] = []
         blocks: list[pl.DataFrame] = []
-        n_bytes = 0
+        n_bytes = 0.0
         bounds: TimeBounds | None = None
         for block in stream_frames([stamp], stream, notices=trouble):
             frame = self.lanes.encode(block) if stream == "gpu_util" else block
@@ -118,7 +118,7 @@ class StreamStore:
         if blocks:
             self._keep(key, pl.concat(blocks, how="vertical_relaxed"), n_bytes)
 
-    def _keep(self, key: FileKey, frame: pl.DataFrame, n_bytes: int) -> None:
+    def _keep(self, key: FileKey, frame: pl.DataFrame, n_bytes: float) -> None:
         self._kept[key] = frame, n_bytes
         while sum(size for _, size in self._kept.values()) > self._store_bytes:
             self._kept.popitem(last=False)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from miles_report.sources.meta import read_lane_catalog, read_meta
 from miles_report.sources.metrics_stream import read_metrics
 from miles_report.sources.stream_files import frame_bounds, join_bounds, read_stream
@@ -15,6 +13,8 @@ from miles_report.sources.survey import survey_streams
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import polars as pl
 
     from miles_report.notices import Notice
     from miles_report.sources.files import DumpFiles

@@ -43,8 +43,11 @@ def advisories_table(run: AdvisoryInputs) -> pl.DataFrame:
     alarms = [found for rule in ALARMS for found in rule(run)]
     advice = [found for rule in TUNING for found in rule(run)]
     hidden_by = alarms[0].rule if alarms else None
-    rows = [(one.rule, one.level, one.message, one.evidence, None) for one in alarms]
-    rows += [(one.rule, one.level, one.message, one.evidence, hidden_by) for one in advice]
+    rows: list[tuple[str | None, ...]] = [
+        (one.rule, one.level, one.message, one.evidence, hidden_by if is_advice else None)
+        for findings, is_advice in ((alarms, False), (advice, True))
+        for one in findings
+    ]
     return pl.DataFrame(rows, schema=table_schema("advisories"), orient="row")
 
 
@@ -116,7 +119,9 @@ def low_cache_hit(run: AdvisoryInputs) -> list[Finding]:
 def dp_imbalance(run: AdvisoryInputs) -> list[Finding]:
     """One dp rank of an engine works while another idles; one finding, the most uneven engine first."""
     ranks = run.engines.by_rank.group_by("addr", "engine_type", "dp_rank").agg(
-        pl.col("value").mean().alias("mean"), pl.col("ts").min().alias("t0"), pl.col("ts").max().alias("t1")
+        pl.col("value").mean().alias("mean"),
+        pl.col("ts").min().alias("t0"),
+        pl.col("ts").max().alias("t1"),
     )
     uneven = (
         ranks.filter(pl.col("mean").is_finite())

@@ -153,7 +153,7 @@ def abort_storm(run: AdvisoryInputs) -> list[Finding]:
     requests, aborted = totals.get(REQUESTS, 0.0), totals.get(ABORTED, 0.0)
     if not (requests >= ABORT_MIN_REQUESTS and aborted > ABORT_SHARE * requests):
         return []
-    since = grown.filter(pl.col("metric") == ABORTED)["before"].min()
+    since = float(grown.filter(pl.col("metric") == ABORTED)["before"].to_numpy().min())
     return [
         finding(
             "abort_storm",
@@ -288,23 +288,23 @@ def engine_faults(run: AdvisoryInputs) -> list[Finding]:
     )
     if recent.height < FAULTS_RECENT and not again.height:
         return []
-    t0 = kills["ts"].min()
+    begins: list[float] = []
     seen = []
     if recent.height >= FAULTS_RECENT:
         seen.append(f"{recent.height} engines were killed in the last {duration(RECENT_S)}")
-        t0 = recent["ts"].min()
+        begins.append(float(recent["ts"].to_numpy().min()))
     if again.height:
         worst = again.row(0, named=True)
         name = worst["addr"] if worst["engine_rank"] is None else f"engine {worst['engine_rank']}"
         seen.append(f"{name} was killed {worst['n']} times")
-        t0 = min(filter(None, (t0, worst["ts"])))
+        begins.append(worst["ts"])
     return [
         finding(
             "engine_faults",
             "warning",
-            f"{' and '.join(seen)}, since {moment(t0)}. Read the log of the engine; if one node is behind it, take it "
+            f"{' and '.join(seen)}, since {moment(min(begins))}. Read the log of the engine; if one node is behind it, take it "
             "out.",
-            t0=t0,
+            t0=min(begins),
             t1=run.last_ts,
             killed=kills.height,
             recent=recent.height,

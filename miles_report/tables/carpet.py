@@ -110,10 +110,6 @@ def _carpet(rows: pl.DataFrame, cells: pl.Series) -> pl.DataFrame:
     """The rows with all columns of the table; cells keep their own type."""
     known = rows.with_columns(cells)
     return known.select(
-        (
-            pl.col(name)
-            if name in known.columns
-            else pl.lit(None, dtype=dtype).alias(name)
-        )
+        (pl.col(name) if name in known.columns else pl.lit(None, dtype=dtype).alias(name))
         for name, dtype in table_schema("carpet").items()
     )

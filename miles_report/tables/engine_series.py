@@ -105,5 +105,3 @@ def derive(folded: pl.DataFrame, derived: Derived) -> pl.DataFrame:
 def pooled(folded: pl.DataFrame, metric: str) -> pl.Series:
     """All values of a scraped metric, of all engines together."""
     return folded.filter(pl.col("metric") == metric)["value"]
-
-

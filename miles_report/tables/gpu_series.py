@@ -75,7 +75,9 @@ def gpu_processes_table(
         Columns of the `gpu_processes` table.
     """
     parts = [
-        block if lanes is None else block.join(lanes, on=["node", "gpu"], how="semi", maintain_order="left")
+        block
+        if lanes is None
+        else block.join(lanes, on=["node", "gpu"], how="semi", maintain_order="left")
         for block in readings
     ]
     if not parts:

@@ -14,7 +14,7 @@ import polars as pl
 from miles_report.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 ROLES = ("train", "rollout")
 NUMBERS = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
@@ -41,22 +41,17 @@ class Selector:
     def expression(self) -> pl.Expr:
         """A filter over the `lanes` table."""
         item = pl.element()
-        if self.kind == "all":
-            return pl.lit(value=True)
-        if self.kind == "g":
-            return pl.col("index").is_between(self.first, self.last)
-        if self.kind == "rank":
-            return pl.col("ranks").list.eval(item.is_between(self.first, self.last)).list.any()
-        if self.kind == "node":
-            return pl.col("node") == self.text
-        if self.kind == "gpu":
-            return (pl.col("node") == self.text) & (pl.col("gpu") == self.first)
-        if self.kind == "engine":
-            found = item.str.contains(self.text, literal=True)
-            return pl.col("engine_addrs").list.eval(found).list.any()
-        if self.kind == "role":
-            return pl.col("roles").list.contains(self.text)
-        return pl.col("index") % self.first == 0
+        is_node = pl.col("node") == self.text
+        return {
+            "all": pl.lit(value=True),
+            "g": pl.col("index").is_between(self.first, self.last),
+            "rank": _any("ranks", item.is_between(self.first, self.last)),
+            "node": is_node,
+            "gpu": is_node & (pl.col("gpu") == self.first),
+            "engine": _any("engine_addrs", item.str.contains(self.text, literal=True)),
+            "role": pl.col("roles").list.contains(self.text),
+            "every": pl.col("index") % max(self.first, 1) == 0,
+        }[self.kind]
 
 
 def parse_lanes(expression: str) -> tuple[Selector, ...]:
@@ -82,30 +77,39 @@ def select_lanes(lanes: pl.DataFrame, selectors: Iterable[Selector] | None) -> p
     return lanes.filter(pl.any_horizontal(*(one.expression() for one in selectors)))
 
 
+def _any(column: str, condition: pl.Expr) -> pl.Expr:
+    """Whether any entry of a list column meets a condition."""
+    return pl.col(column).list.eval(condition).list.any()
+
+
 def _selector(token: str) -> Selector:
     kind, colon, text = token.partition(":")
     if token == "all":  # noqa: S105 - a word of the grammar
         return Selector("all")
-    if not colon or kind not in {"g", "rank", "node", "gpu", "engine", "role", "every"}:
+    if not colon or kind not in PARSERS:
         raise _wrong(token, f"is no lane selector; there are {FORMS}")
     if not text:
         raise _wrong(token, f"needs something behind {kind}:")
-    if kind in {"g", "rank"}:
-        return _range(token, "g" if kind == "g" else "rank", text)
-    if kind == "gpu":
-        node, _, gpu = text.rpartition(":")  # the last colon: nodes may be IPv6 addresses
-        if not node or NUMBER.fullmatch(gpu) is None:
-            raise _wrong(token, "must be written gpu:<node>:<number>")
-        return Selector("gpu", node, int(gpu), int(gpu))
-    if kind == "every":
-        if NUMBER.fullmatch(text) is None or int(text) < 1:
-            raise _wrong(token, "needs a whole number from 1 on")
-        return Selector("every", first=int(text))
-    if kind == "role":
-        if text not in ROLES:
-            raise _wrong(token, f"names no role; there are {' and '.join(ROLES)}")
-        return Selector("role", text)
-    return Selector("node" if kind == "node" else "engine", text)
+    return PARSERS[kind](token, text)
+
+
+def _gpu(token: str, text: str) -> Selector:
+    node, _, gpu = text.rpartition(":")  # the last colon: nodes may be IPv6 addresses
+    if not node or NUMBER.fullmatch(gpu) is None:
+        raise _wrong(token, "must be written gpu:<node>:<number>")
+    return Selector("gpu", node, int(gpu), int(gpu))
+
+
+def _every(token: str, text: str) -> Selector:
+    if NUMBER.fullmatch(text) is None or int(text) < 1:
+        raise _wrong(token, "needs a whole number from 1 on")
+    return Selector("every", first=int(text))
+
+
+def _role(token: str, text: str) -> Selector:
+    if text not in ROLES:
+        raise _wrong(token, f"names no role; there are {' and '.join(ROLES)}")
+    return Selector("role", text)
 
 
 def _range(token: str, kind: Literal["g", "rank"], text: str) -> Selector:
@@ -116,6 +120,18 @@ def _range(token: str, kind: Literal["g", "rank"], text: str) -> Selector:
     if last < first:
         raise _wrong(token, "ends before it begins")
     return Selector(kind, first=first, last=last)
+
+
+PARSERS: Mapping[str, Callable[[str, str], Selector]] = {
+    "g": lambda token, text: _range(token, "g", text),
+    "rank": lambda token, text: _range(token, "rank", text),
+    "node": lambda _token, text: Selector("node", text),
+    "gpu": _gpu,
+    "engine": lambda _token, text: Selector("engine", text),
+    "role": _role,
+    "every": _every,
+}
+"""How the text behind the colon of each kind is read."""
 
 
 def _wrong(token: str, verdict: str) -> UsageError:

@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from miles_report.sources.meta import CatalogLane
 
 FACTS = pl.Schema(
-    {"node": pl.String, "gpu": pl.Int64, "rank": pl.Int64, "engine_addr": pl.String, "role": pl.String}
+    {
+        "node": pl.String,
+        "gpu": pl.Int64,
+        "rank": pl.Int64,
+        "engine_addr": pl.String,
+        "role": pl.String,
+    }
 )
 """One thing known of a lane a row; null where the row says nothing about it."""
 
@@ -65,7 +71,7 @@ def lanes_table(
 
 
 def engine_lanes(topology: pl.DataFrame) -> pl.DataFrame:
-    """node, gpu and engine_addr of every GPU of every engine, each once.
+    """Columns node, gpu and engine_addr of every GPU of every engine, each once.
 
     Args:
         topology: rows of the `topology` table.
@@ -82,7 +88,7 @@ def engine_lanes(topology: pl.DataFrame) -> pl.DataFrame:
 
 
 def split_place(column: str) -> dict[str, pl.Expr]:
-    """node and gpu of texts node:gpu, split at the last colon, since nodes may be IPv6 addresses."""
+    """Columns node and gpu of texts node:gpu, split at the last colon, since nodes may be IPv6 addresses."""
     parts = pl.col(column).str.extract_groups(r"^(.*):([0-9]+)$")
     return {
         "node": parts.struct.field("1"),

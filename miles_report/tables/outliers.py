@@ -4,27 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from miles_report.tables.frames import conform, empty_table
+from miles_report.tables.rounds import behind_others, find_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    import numpy.typing as npt
-
     from miles_report.tables.phase_records import Window
-
-    Floats = npt.NDArray[np.float64]
-    Ints = npt.NDArray[np.int64]
 
 TOP = 16
 
 
-def lowest_util(
-    samples: Iterable[pl.DataFrame], coded: Callable[[], pl.DataFrame]
-) -> pl.DataFrame:
+def lowest_util(samples: Iterable[pl.DataFrame], coded: Callable[[], pl.DataFrame]) -> pl.DataFrame:
     """Lanes by mean utilization in percent, lowest first; each sample counts once.
 
     Args:
@@ -88,8 +81,7 @@ def latest_start(phases: pl.DataFrame, name: str, window: Window) -> pl.DataFram
         node, gpu, score (seconds; negative: earlier than the others). Rounds of a single lane count for nothing.
     """
     begun = phases.filter(pl.col("name") == name).sort("attempt", "t0", maintain_order=True)
-    rounds = _rounds(begun)
-    late = _behind(begun["t0"].to_numpy(), rounds)
+    late = behind_others(begun["t0"].to_numpy(), find_rounds(begun, ("node", "gpu")))
     scores = (
         begun.with_columns(pl.Series("late", late).fill_nan(None))
         .filter(window.overlaps())
@@ -98,44 +90,6 @@ def latest_start(phases: pl.DataFrame, name: str, window: Window) -> pl.DataFram
         .filter(pl.col("score").is_not_null())
     )
     return _ranked(scores, worst="high")
-
-
-def _rounds(begun: pl.DataFrame) -> Ints:
-    """(n_rounds + 1,) first row of each round, and the end of the last."""
-    height = begun.height
-    again = begun.with_row_index("row").select(
-        pl.col("row").shift(-1).over("attempt", "node", "gpu").fill_null(height).alias("again"),
-        pl.col("attempt").rle_id().alias("attempt"),
-    )
-    ends = np.minimum.accumulate(again["again"].cast(pl.Int64).to_numpy()[::-1])[::-1]
-    attempts = again["attempt"].to_numpy()
-    attempt_end = np.searchsorted(attempts, attempts, "right")
-    edges, at = [0], 0
-    while at < height:
-        at = int(min(ends[at], attempt_end[at]))
-        edges.append(at)
-    return np.array(edges, dtype=np.int64)
-
-
-def _behind(begins: Floats, edges: Ints) -> Floats:
-    """Seconds by which each beginning lies behind the median of the others of its round; NaN without others.
-
-    Args:
-        begins: (n,) ascending within each round.
-        edges: of the rounds.
-    """
-    sizes = np.diff(edges)
-    start = np.repeat(edges[:-1], sizes)
-    others = np.repeat(sizes - 1, sizes)
-    place = np.arange(len(begins)) - start
-    late = np.full(len(begins), np.nan)
-    told = others > 0
-    middles = []
-    for middle in ((others - 1) // 2, others // 2):
-        skipped = middle + (middle >= place)  # the lane itself is not one of the others
-        middles.append(begins[np.where(told, start + skipped, 0)])
-    late[told] = (begins - (middles[0] + middles[1]) / 2)[told]
-    return late
 
 
 def _ranked(scores: pl.DataFrame, *, worst: str) -> pl.DataFrame:

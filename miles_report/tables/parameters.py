@@ -14,7 +14,7 @@ from miles_report.tables.criteria import parse_criterion
 from miles_report.tables.lane_grammar import parse_lanes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from miles_report.schema.columns import Table
 
@@ -109,23 +109,16 @@ def parse_steps(steps: int | str | Iterable[int]) -> list[int]:
 
 
 def _value(name: str, value: Any) -> Any:
-    if name == "step":
-        return parse_steps(value)
-    if name in SWITCHES:
-        if not isinstance(value, bool):
-            raise UsageError(f"{name} must be true or false.")
-        return value
     if name in INTEGERS:
         return _whole(name, value)
     if name in TIMES:
         return _time(name, value)
+    if name in SWITCHES and not isinstance(value, bool):
+        raise UsageError(f"{name} must be true or false.")
     if name in TEXTS and not isinstance(value, str):
         raise UsageError(f"{name} must be text, not {value!r}.")
-    if name == "lanes":
-        return parse_lanes(value)
-    if name == "by":
-        return parse_criterion(value)
-    return value
+    parse = PARSERS.get(name)
+    return value if parse is None else parse(value)
 
 
 def _whole(name: str, value: Any) -> int:
@@ -144,3 +137,11 @@ def _time(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise UsageError(f"{name} must be Unix seconds, not {value!r}.")
     return float(value)
+
+
+PARSERS: Mapping[str, Callable[[Any], Any]] = {
+    "step": parse_steps,
+    "lanes": parse_lanes,
+    "by": parse_criterion,
+}
+"""Of parameters that are more than a number or a text."""

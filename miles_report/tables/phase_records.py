@@ -76,7 +76,9 @@ def phase_records(
     return closed
 
 
-def _first_pass(blocks: Iterable[pl.DataFrame], window: Window) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _first_pass(
+    blocks: Iterable[pl.DataFrame], window: Window
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """(closed records of the window, markers that nothing in their own block closes), each by order."""
     closed, marks = [pl.DataFrame(schema=RECORDS)], [pl.DataFrame(schema=RECORDS)]
     n_read = 0
@@ -86,7 +88,7 @@ def _first_pass(blocks: Iterable[pl.DataFrame], window: Window) -> tuple[pl.Data
             block.with_row_index("order", offset=n_read)
             .with_columns(pl.col("gpus").fill_null([]), is_open.alias("open"))
             .select(list(RECORDS))
-            .cast(dict(RECORDS))
+            .cast(RECORDS)
         )
         n_read += block.height
         ended = rows.filter(~pl.col("open"))
@@ -96,9 +98,7 @@ def _first_pass(blocks: Iterable[pl.DataFrame], window: Window) -> tuple[pl.Data
     return pl.concat(closed), pl.concat(marks)
 
 
-def _still_open(
-    marks: pl.DataFrame, blocks: Callable[[], Iterable[pl.DataFrame]]
-) -> pl.DataFrame:
+def _still_open(marks: pl.DataFrame, blocks: Callable[[], Iterable[pl.DataFrame]]) -> pl.DataFrame:
     """The markers that no record of the whole stream closes, each once."""
     for block in blocks():
         ended = block.filter(pl.col("t1") != OPEN_END)

@@ -121,7 +121,7 @@ def _begun(begins: Floats, at: Ints, ts: Floats) -> Bools:
 
 
 def _lanes_in_use(topology: pl.DataFrame, lanes: Callable[[], pl.DataFrame]) -> pl.DataFrame:
-    """window (its t0), node and gpu of the lanes of each window's engines, each once.
+    """Columns window (its t0), node and gpu of the lanes of each window's engines, each once.
 
     Where no engine of a window has GPUs they are external: every known lane on the engines' hosts stands for them.
     """

@@ -32,9 +32,7 @@ TRAINING = (
 """Phases in which a rank works on the samples of a step; waiting, sleeping and moving weights are not among them."""
 
 
-def step_windows(
-    bubbles: pl.DataFrame, attempts: Attempts, first_ts: float | None
-) -> pl.DataFrame:
+def step_windows(bubbles: pl.DataFrame, attempts: Attempts, first_ts: float | None) -> pl.DataFrame:
     """When each step ran: step, t0, t1, by time and without overlap.
 
     Args:
@@ -85,9 +83,7 @@ def step_phases_table(
     if not (steps.height and lanes.height):
         return empty_table("step_phases")
     seconds = _lane_seconds(phases, lanes, steps)
-    told = steps.with_columns(
-        pl.Series("overlap_fraction", overlap(records, steps)).fill_nan(None)
-    )
+    told = steps.with_columns(pl.Series("overlap_fraction", overlap(records, steps)).fill_nan(None))
     length = pl.col("t1") - pl.col("t0")
     return conform(
         "step_phases",
@@ -120,7 +116,7 @@ def _seconds_within(intervals: pl.DataFrame, steps: pl.DataFrame) -> Floats:
         return np.zeros(steps.height)
     starts = ordered["t0"].to_numpy()
     reach = np.maximum.accumulate(ordered["t1"].to_numpy())
-    is_first = np.append(True, starts[1:] > reach[:-1])  # noqa: FBT003 - an element, not a flag
+    is_first = np.append(True, starts[1:] > reach[:-1])
     first = np.flatnonzero(is_first)
     begins, ends = starts[first], reach[np.append(first[1:], len(starts)) - 1]
     lengths = np.cumsum(ends - begins)
@@ -135,7 +131,9 @@ def _lane_seconds(phases: pl.DataFrame, lanes: pl.DataFrame, steps: pl.DataFrame
     rows = lanes.select("node", "gpu").with_row_index("row")
     first, last = steps["t0"].min(), steps["t1"].max()
     placed = painting_order(
-        phases.filter((pl.col("t1") > first) & (pl.col("t0") < last) & (pl.col("t1") > pl.col("t0")))
+        phases.filter(
+            (pl.col("t1") > first) & (pl.col("t0") < last) & (pl.col("t1") > pl.col("t0"))
+        )
     ).join(rows, on=["node", "gpu"], how="inner", maintain_order="left")
     edges = pl.concat([steps["t0"], steps["t1"]]).unique().to_frame("ts")
     cuts = (

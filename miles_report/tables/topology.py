@@ -32,5 +32,3 @@ def topology_table(snapshots: pl.DataFrame) -> pl.DataFrame:
             pl.col("gpu_uuids").fill_null([]),
         ),
     )
-
-

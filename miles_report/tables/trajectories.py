@@ -88,7 +88,9 @@ def window_spans(events: pl.DataFrame) -> pl.DataFrame:
         pl.col("end").alias("t1"),
         pl.lit(COARSE_TURN, dtype=pl.Int64).alias("turn"),
     )
-    return _in_order(pl.concat([started, ended, _turns(ordered, ends).select(columns)])).drop("turn")
+    return _in_order(pl.concat([started, ended, _turns(ordered, ends).select(columns)])).drop(
+        "turn"
+    )
 
 
 def events_between(events: pl.DataFrame, t0: float | None, t1: float | None) -> pl.DataFrame:

@@ -6,6 +6,7 @@ only blocks are held, and a second reader parses again. What is broken is told o
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
@@ -133,12 +134,12 @@ class StreamStore:
             bounds = self._bounds[key]
             if bounds is None:
                 return True
-            first, end = bounds.first_ts, bounds.last_ts
+            first, last = bounds.first_ts, bounds.last_ts
         else:
             if key not in self._spans:
                 self._spans[key] = partition_span(stamp)
             span = self._spans[key]
             if span is None:
                 return False
-            first, end = span
-        return (t0 is not None and end < t0) or (t1 is not None and first > t1)
+            first, last = span[0], math.nextafter(span[1], span[0])
+        return (t0 is not None and last < t0) or (t1 is not None and first > t1)

@@ -66,7 +66,9 @@ def _composition(
     shown, names = painted(phases, lanes, grid)
     palette = names.unique().sort()
     codes = names.replace_strict(palette, range(1, palette.len() + 1), return_dtype=pl.Int64)
-    code_of = np.append(codes.to_numpy().astype(np.int64), 0)  # the last stands for -1, which is no phase
+    code_of = np.append(
+        codes.to_numpy().astype(np.int64), 0
+    )  # the last stands for -1, which is no phase
     counts = np.zeros((palette.len() + 1, grid.buckets), dtype=np.int64)
     bucket = np.tile(np.arange(grid.buckets), lanes.height)
     np.add.at(counts, (code_of[shown], bucket), 1)

@@ -86,7 +86,11 @@ def logged(ts: float, step: int, **metrics: float) -> MetricsRecord:
 
 
 def open_telemetry(
-    dump: Path, *, start: float | None = 0.0, args: dict[str, object] | None = None, **streams: Iterable
+    dump: Path,
+    *,
+    start: float | None = 0.0,
+    args: dict[str, object] | None = None,
+    **streams: Iterable,
 ) -> Run:
     """A run of nothing but telemetry; `start` is meta.start_ts in seconds from T, null for no meta.json."""
     write_telemetry(dump, **streams)

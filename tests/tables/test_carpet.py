@@ -79,7 +79,10 @@ def test_mig_without_utilization_has_memory_alone(tmp_path):
         f'{{"ts":{T + 10},"node":"m","gpu":0,"mem_mb":71}}\n'
     )
     run = open_telemetry(tmp_path)
-    assert run.table("gpu_util").rows() == [(T, "m", 0, None, 70, 0), (T + 10, "m", 0, None, 71, None)]
+    assert run.table("gpu_util").rows() == [
+        (T, "m", 0, None, 70, 0),
+        (T + 10, "m", 0, None, 71, None),
+    ]
     assert cells(run, "util", 0, 10, 2) == [[None, None]]
     assert cells(run, "mem_mb", 0, 10, 2) == [[70.0, 71.0]]
     assert run.table("fleet", buckets=2)["util_p50"].to_list() == [None, None]
@@ -162,9 +165,7 @@ def test_the_fleet_is_shares_of_lanes_and_percentiles_of_their_peaks(tmp_path):
     declared = [column.name for column in TABLES["fleet"].columns]
     assert table.columns[: len(declared)] == declared
     assert table.select("bucket", "t0", "t1").rows() == [(0, T, T + 10), (1, T + 10, T + 20)]
-    phases = table.select(
-        "phase.none", "phase.sleep", "phase.train", "phase.train_wait"
-    )
+    phases = table.select("phase.none", "phase.sleep", "phase.train", "phase.train_wait")
     assert phases.rows() == [
         (pytest.approx(0.7), 0.1, 0.1, 0.1),
         (pytest.approx(0.8), 0.1, 0.1, 0.0),
@@ -201,4 +202,6 @@ def test_readings_beyond_32_bits_are_kept(tmp_path):
     run = open_telemetry(tmp_path, gpu_util=samples)
     assert run.table("gpu_util")["mem_mb"].to_list() == [huge, 5]
     assert run.table("gpu_util").schema["mem_mb"] == pl.Int64
-    assert run.table("carpet", metric="mem_mb", buckets=2)["cells"].to_list() == [[float(huge), 5.0]]
+    assert run.table("carpet", metric="mem_mb", buckets=2)["cells"].to_list() == [
+        [float(huge), 5.0]
+    ]

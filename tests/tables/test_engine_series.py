@@ -17,7 +17,11 @@ TTFT_COUNT = "sglang_time_to_first_token_seconds_count"
 def values(run, metric: str, **parameters) -> list[tuple]:
     table = run.table("engine_series", metric=metric, **parameters)
     assert set(table["metric"]) <= {metric}
-    return table.with_columns(table["ts"] - T).select("addr", "engine_type", "dp_rank", "ts", "value").rows()
+    return (
+        table.with_columns(table["ts"] - T)
+        .select("addr", "engine_type", "dp_rank", "ts", "value")
+        .rows()
+    )
 
 
 def test_dp_ranks_are_summed_but_shares_averaged(tmp_path):
@@ -47,7 +51,8 @@ def test_dp_ranks_are_summed_but_shares_averaged(tmp_path):
 
 def test_values_of_one_rank_and_moment_are_folded_too(tmp_path):
     run = open_telemetry(
-        tmp_path, engine_series=[*scrape(RUNNING, (0, 3), (0, 4)), *scrape(USAGE, (0, 0.2), (0, 0.4))]
+        tmp_path,
+        engine_series=[*scrape(RUNNING, (0, 3), (0, 4)), *scrape(USAGE, (0, 0.2), (0, 0.4))],
     )
     assert values(run, RUNNING, per_dp_rank=True) == [("http://a:1", None, None, 0, 7)]
     assert values(run, USAGE, per_dp_rank=True)[0][-1] == pytest.approx(0.3)
@@ -76,12 +81,20 @@ def test_a_rate_is_growth_over_time_and_a_reset_is_a_gap(tmp_path):
         ("1", 6, 0.0),
         ("1", 10, 0.0),
     ]
-    assert [row[3:] for row in values(run, REQUESTS)] == [(0, 11), (2, 15), (4, 15), (6, 4), (10, 12)]
+    assert [row[3:] for row in values(run, REQUESTS)] == [
+        (0, 11),
+        (2, 15),
+        (4, 15),
+        (6, 4),
+        (10, 12),
+    ]
 
 
 def test_a_window_takes_scrapes_before_rates_are_derived(tmp_path):
     run = open_telemetry(tmp_path, engine_series=scrape(REQUESTS, (0, 0), (2, 4), (4, 8)))
-    assert [row[3:] for row in values(run, "sglang_requests_per_s", t0=T + 2, t1=T + 4)] == [(4, 2.0)]
+    assert [row[3:] for row in values(run, "sglang_requests_per_s", t0=T + 2, t1=T + 4)] == [
+        (4, 2.0)
+    ]
 
 
 def test_a_mean_is_growth_over_growth_and_has_a_gap_where_nothing_was_counted(tmp_path):

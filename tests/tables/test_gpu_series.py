@@ -53,7 +53,10 @@ def test_points_keep_the_lowest_and_highest_of_each_bucket(tmp_path):
     assert table.filter(table["gpu"] == 1)["util"].to_list() == [3, 4]
     assert run.table("gpu_util", points=10).height == 12
     assert run.table("gpu_util", points=3, lanes="g:0")["util"].to_list() == [0, 100]
-    assert run.table("gpu_util", points=2, t0=T + 1, t1=T + 3, lanes="g:0")["util"].to_list() == [10, 99]
+    assert run.table("gpu_util", points=2, t0=T + 1, t1=T + 3, lanes="g:0")["util"].to_list() == [
+        10,
+        99,
+    ]
 
 
 def test_processes_are_sorted_by_lane_and_time(tmp_path):

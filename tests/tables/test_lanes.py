@@ -94,6 +94,14 @@ def test_topology_is_windows_of_engines(tmp_path):
         ],
     )
     assert run.table("topology").rows() == [
-        (T + 10, T + 20, "http://[fd00::1]:1", "regular", 4, ["fd00::1:0", "fd00::1:1"], [None, None]),
+        (
+            T + 10,
+            T + 20,
+            "http://[fd00::1]:1",
+            "regular",
+            4,
+            ["fd00::1:0", "fd00::1:1"],
+            [None, None],
+        ),
         (T + 30, None, "http://x:3", "external", -1, [], []),
     ]

@@ -35,7 +35,10 @@ def test_long_intervals_are_painted_in_batches():
 
 def test_cells_are_lists_of_names():
     names = pl.Series(["train", "sleep"])
-    assert cells_column(ints(-1, 0, 1, -1), names, 2).to_list() == [[None, "train"], ["sleep", None]]
+    assert cells_column(ints(-1, 0, 1, -1), names, 2).to_list() == [
+        [None, "train"],
+        ["sleep", None],
+    ]
     assert cells_column(ints(-1, -1), names.clear(), 2).to_list() == [[None], [None]]
     assert cells_column(ints(), names.clear(), 0).to_list() == []
 

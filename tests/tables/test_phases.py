@@ -62,7 +62,10 @@ def test_a_marker_written_twice_is_one_phase(tmp_path):
 def test_an_open_phase_of_eleven_hours_ends_with_the_run(tmp_path):
     hours = 11 * 3600.0
     run = open_telemetry(
-        tmp_path, start=None, phases=[phase("train", 0, OPEN)], gpu_util=readings("a", 0, [5], t0=hours)
+        tmp_path,
+        start=None,
+        phases=[phase("train", 0, OPEN)],
+        gpu_util=readings("a", 0, [5], t0=hours),
     )
     assert shown(run.table("phases"), "t0", "t1", "open") == [(0, hours, True)]
     assert run.table("phases", t0=T + hours - 1, t1=T + hours).height == 1
@@ -152,14 +155,20 @@ def test_without_topology_the_manager_is_drawn_nowhere(tmp_path):
     assert run.table("phases").height == 0
 
 
-@pytest.mark.parametrize("addr", ["http://10.0.0.1:15000", "10.0.0.1:15000", "https://u@10.0.0.1/x"])
+@pytest.mark.parametrize(
+    "addr", ["http://10.0.0.1:15000", "10.0.0.1:15000", "https://u@10.0.0.1/x"]
+)
 def test_external_engines_are_drawn_on_the_known_lanes_of_their_hosts(tmp_path, addr):
     run = open_telemetry(
         tmp_path,
         start=None,
         phases=[managed("rollout", 0, 40)],
         topology=[topology(0, engine(addr), engine("http://other:1"))],
-        gpu_util=[*readings("10.0.0.1", 0, [1]), *readings("10.0.0.1", 1, [1]), *readings("n", 0, [1])],
+        gpu_util=[
+            *readings("10.0.0.1", 0, [1]),
+            *readings("10.0.0.1", 1, [1]),
+            *readings("n", 0, [1]),
+        ],
     )
     assert shown(run.table("phases"), "node", "gpu") == [("10.0.0.1", 0), ("10.0.0.1", 1)]
 

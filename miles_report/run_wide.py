@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from miles_report.errors import NotFoundError, UsageError
+from miles_report.run_timeline import TIMELINE
 from miles_report.tables.absences import Recorded, absences
 from miles_report.tables.bubbles import bubbles_table
 from miles_report.tables.data_buffer import data_buffer_length, data_buffer_table
@@ -128,6 +129,7 @@ RUN_WIDE: Mapping[str, Callable[..., pl.DataFrame]] = {
     "trajectories": _trajectories,
     "notable": _notable,
     "notices": _notices,
+    **TIMELINE,
 }
 """Each takes the run and the checked parameters of its table."""
 
@@ -147,6 +149,8 @@ def _every_notice(run: Run) -> Iterator[Notice]:
     if run.files.tokenizer and run.tokenizer is None:
         yield from run.tokenizer_notices
     yield from absences(_recorded(run))
+    if run.telemetry.bounds:
+        yield from run.timeline.notices()
 
 
 def _recorded(run: Run) -> Recorded:

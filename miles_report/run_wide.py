@@ -12,6 +12,7 @@ from miles_report.tables.absences import Recorded, absences
 from miles_report.tables.bubbles import bubbles_table
 from miles_report.tables.data_buffer import data_buffer_length, data_buffer_table
 from miles_report.tables.frames import empty_table, notices_table
+from miles_report.tables.losses import losses
 from miles_report.tables.metrics import metrics_table
 from miles_report.tables.mfu import mfu_table
 from miles_report.tables.repeated_notices import merge_repeated
@@ -144,6 +145,7 @@ def _every_notice(run: Run) -> Iterator[Notice]:
     yield from run.telemetry.notices()
     yield from run.attempts.notices
     yield from unplaced_events(run.telemetry.events)
+    yield from losses(run.telemetry.health)
     for outline in run.outlines():
         yield from outline.notices
     if run.files.tokenizer and run.tokenizer is None:

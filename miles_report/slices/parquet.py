@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from miles_report.schema.tables import TABLES
-from miles_report.site.rounding import shorten
+from miles_report.slices.rounding import shorten
 
 if TYPE_CHECKING:
     from miles_report.schema.columns import Rounding

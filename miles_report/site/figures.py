@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from miles_report.errors import SourceError
 from miles_report.pages.format import value as show_value
 from miles_report.schema.tables import TABLES
-from miles_report.site.read import read_table
+from miles_report.slices.read import read_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from miles_report.site.catalog import Catalog
-    from miles_report.site.read import ReadFile
+    from miles_report.slices.catalog import Catalog
+    from miles_report.slices.read import ReadFile
 
 CELL = re.compile(r"([a-z_]+)\.([A-Za-z0-9_.]+)@(-?\d+)")
 """Table, column, and the value of the table's key."""
@@ -101,7 +102,7 @@ class FigureCheck:
             known = name in catalog.tables
             try:
                 self._tables[key] = read_table(self._read, catalog, name) if known else None
-            except (OSError, ValueError):
+            except (OSError, ValueError, SourceError):
                 self._tables[key] = None
         return self._tables[key]
 

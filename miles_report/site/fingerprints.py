@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import miles_report
-from miles_report.site.catalog import finite
-from miles_report.site.slices import content_hash
+from miles_report.slices.catalog import finite
+from miles_report.slices.slice import content_hash
 from miles_report.streams.partition import partition_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from miles_report.run import RunFacts
+    from miles_report.facts import RunFacts
     from miles_report.sources.files import DumpFiles, FileStamp
 
 PARTITION = re.compile(r"[0-9]{8}_[0-9]{2}")

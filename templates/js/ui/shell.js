@@ -30,6 +30,25 @@ export function mountShell(page, context) {
       if (event.key === 'Escape' && menu.hasAttribute('open')) menu.removeAttribute('open');
     });
   }
+  on(window, 'keydown', event => goto(page, event)); // after the listeners of views, which may have a field of their own
+}
+
+/**
+ * The slash goes to the field that goes anywhere.
+ *
+ * @param {Document} page
+ * @param {KeyboardEvent} event
+ */
+function goto(page, event) {
+  const target = /** @type {Element} */ (event.target);
+  if (event.key !== '/' || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (target.closest?.('input, textarea, select, [contenteditable]')) return;
+  const fields = /** @type {HTMLInputElement[]} */ ([...page.querySelectorAll('form.goto input')]);
+  if (!fields.length) return;
+  event.preventDefault();
+  const shown = fields.find(field => field.offsetParent !== null);
+  if (!shown) page.querySelector('details.menu')?.setAttribute('open', '');
+  (shown ?? fields[fields.length - 1]).focus();
 }
 
 /**

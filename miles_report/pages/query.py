@@ -175,10 +175,10 @@ def _snippets(sizes: Mapping[str, TableSize], catalog: str) -> tuple[Snippet, ..
     name = next((one for one in ("samples", "steps", "run") if sizes.get(one, TableSize()).path), "")
     path = PLACE + sizes[name].path if name else f"{PLACE}data/….parquet"
     return (
-        Snippet("miles-report", f'import miles_report\n\nsite = miles_report.open_site("{PLACE}")\nsite.table("tokens", step=0)'),
+        Snippet("miles-report", f'import miles_report\nsite = miles_report.open_site("{PLACE}")\nsite.table("tokens", step=0)'),
         Snippet("DuckDB", f"SELECT * FROM read_parquet('{path}')"),
-        Snippet("polars", f'import polars as pl\n\npl.read_parquet("{path}")'),
-        Snippet("pandas", f'import pandas as pd\n\npd.read_parquet("{path}")'),
+        Snippet("polars", f'import polars as pl\npl.read_parquet("{path}")'),
+        Snippet("pandas", f'import pandas as pd\npd.read_parquet("{path}")'),
         Snippet("All files of a table", _ALL_FILES.replace("SITE", PLACE).replace("CATALOG", catalog)),
     )  # fmt: skip
 

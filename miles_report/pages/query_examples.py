@@ -33,12 +33,26 @@ class _Question:
 
 _QUESTIONS = (
     _Question(
+        "How does the reward depend on the length of the response?",
+        ("samples",),
+        """
+SELECT min(response_length) AS from_length, count(*) AS samples,
+       avg(reward_value) AS reward_value, avg(truncated::int) AS truncated_frac
+FROM (
+  SELECT response_length, reward_value, truncated, ntile(10) OVER (ORDER BY response_length) AS tenth
+  FROM samples
+  WHERE NOT evaluation
+)
+GROUP BY tenth ORDER BY from_length
+""",
+    ),
+    _Question(
         "How far after a tool result do engine and trainer disagree?",
         ("tokens", "conversations"),
         """
 SELECT least(position - last_masked, 12) AS after_tool,
-       count(*) AS tokens,
        avg(abs(lp_diff)) AS mean_abs_lp_diff,
+       count(*) AS tokens,
        avg((imp_ratio NOT BETWEEN 0.8 AND 1.28)::int) AS out_of_clip
 FROM (
   SELECT position, loss_mask, lp_diff, imp_ratio,
@@ -79,20 +93,6 @@ FROM (
 WHERE imp_ratio > 2 OR imp_ratio < 0.5
 ORDER BY abs(ln(imp_ratio)) DESC
 LIMIT 100
-""",
-    ),
-    _Question(
-        "How does the reward depend on the length of the response?",
-        ("samples",),
-        """
-SELECT min(response_length) AS from_length, count(*) AS samples,
-       avg(reward_value) AS reward_value, avg(truncated::int) AS truncated_frac
-FROM (
-  SELECT response_length, reward_value, truncated, ntile(10) OVER (ORDER BY response_length) AS tenth
-  FROM samples
-  WHERE NOT evaluation
-)
-GROUP BY tenth ORDER BY from_length
 """,
     ),
     _Question(

@@ -126,9 +126,9 @@ function textOf(cell) {
 }
 
 /**
- * @param {Uint8Array} data
+ * @param {Uint8Array<ArrayBuffer>} data
  * @param {number} needed
- * @returns {Uint8Array}
+ * @returns {Uint8Array<ArrayBuffer>}
  */
 function grown(data, needed) {
   const larger = new Uint8Array(Math.max(needed, data.length * 2));

@@ -85,7 +85,6 @@ export async function openDatabase(engine, worker) {
   const version = await database.getVersion();
   const connection = await database.connect();
   await connection.query(LOCK);
-  T.push(performance.now());
   return {
     version,
     async append(name, frame, kinds) {

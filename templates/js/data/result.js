@@ -2,7 +2,7 @@
  * What the engine answers, as plain columns.
  */
 
-import { DataType, TimeUnit } from 'apache-arrow';
+import { DataType } from 'apache-arrow';
 
 /**
  * @typedef {'number' | 'integer' | 'text' | 'boolean' | 'time' | 'date' | 'other'} Kind

@@ -57,7 +57,7 @@ function drawOutput(host, context, result, pages) {
   const parts = el('div', { class: 'query-parts' });
   const svgButton = el('button', { type: 'button', class: 'button' }, 'SVG');
   const views = el('div', { class: 'segmented', role: 'group', 'aria-label': 'Shown' }, VIEWS.map(([id, label]) => el('button', {
-    type: 'button', data: { view: id }, disabled: id !== 'table' && !can, title: id !== 'table' && !can ? 'There is no column of numbers to draw.' : null,
+    type: 'button', data: { view: id }, disabled: id !== 'table' && !can, title: id !== 'table' && !can ? 'A drawing needs two rows and a column of numbers.' : null,
     onClick: () => context.url.set({ view: id === 'both' ? null : id }, { push: true }),
   }, label)));
   fill(host, el('section', { class: 'section query-result', 'aria-label': 'Result' },

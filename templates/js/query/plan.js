@@ -43,7 +43,7 @@ export const ASK_BYTES = 50 * 2 ** 20;
  * @returns {Promise<Plan>} rejects as catalogues do
  */
 export async function planOf(analyses, tables, root, { onCatalog, signal } = {}) {
-  const readings = withLookups(analyses.flatMap(one => one.readings), analyses, tables);
+  const readings = analyses.flatMap(one => one.readings);
   const perStep = readings.filter(reading => tables.get(reading.table)?.perStep);
   const wanted = root.steps.filter(entry => perStep.some(reading => stepMeets(reading.conditions, entry)));
   const catalogs = await openSteps(root, wanted.filter(entry => entry.catalog), onCatalog, signal);
@@ -53,6 +53,14 @@ export async function planOf(analyses, tables, root, { onCatalog, signal } = {})
     const mine = readings.filter(reading => reading.table === name);
     return tablePlan(table, partsOf(table, mine, root, catalogs), names);
   });
+  for (const [name, steps] of lookups(plans)) {
+    const table = /** @type {Table} */ (tables.get(name));
+    const parts = catalogs.filter(({ entry }) => steps.has(stepName(entry))).flatMap(one => partsIn(one, table));
+    const known = plans.find(plan => plan.table.name === name);
+    const needed = new Map([...(known?.parts ?? []), ...parts].map(part => [part.slice.path, part]));
+    if (known) plans.splice(plans.indexOf(known), 1);
+    plans.push(tablePlan(table, [...needed.values()], null));
+  }
   const paths = new Map(plans.flatMap(plan => plan.parts.map(part => [part.slice.path, part.slice.bytes])));
   return {
     tables: plans,
@@ -63,18 +71,26 @@ export async function planOf(analyses, tables, root, { onCatalog, signal } = {})
 }
 
 /**
- * @param {Reading[]} readings
- * @param {Analysis[]} analyses
- * @param {ReadonlyMap<string, Table>} tables
- * @returns {Reading[]} with those of tables that derived columns are looked up in
+ * @param {TablePlan[]} plans
+ * @returns {Map<string, Set<string>>} tables that shown columns are looked up in, and for which steps
  */
-function withLookups(readings, analyses, tables) {
-  const more = readings.flatMap(reading => {
-    const columns = tables.get(reading.table)?.columns ?? [];
-    const looked = columns.filter(column => column.derived?.table && analyses.some(one => one.names === null || one.names.has(column.name)));
-    return looked.map(column => ({ ...reading, table: /** @type {string} */ (column.derived?.table), limit: null }));
-  });
-  return [...readings, ...more];
+function lookups(plans) {
+  /** @type {Map<string, Set<string>>} */
+  const found = new Map();
+  for (const { table, shown, parts } of plans) {
+    for (const { name, derived } of table.columns) {
+      if (!derived?.table || !shown.includes(name)) continue;
+      const steps = found.get(derived.table) ?? new Set();
+      parts.forEach(part => steps.add(stepName(part)));
+      found.set(derived.table, steps);
+    }
+  }
+  return found;
+}
+
+/** @param {{step: number | null, evaluation: boolean}} entry @returns {string} */
+function stepName({ step, evaluation }) {
+  return `${evaluation ? 'eval' : 'step'}-${step}`;
 }
 
 /**
@@ -125,10 +141,19 @@ async function openSteps(root, entries, onCatalog, signal) {
 function partsOf(table, readings, root, catalogs) {
   /** @type {Part[]} */
   const all = table.perStep
-    ? catalogs.flatMap(({ entry, catalog }) => catalog.slices(table.name).map(slice => ({ slice, step: entry.step, evaluation: entry.evaluation })))
+    ? catalogs.flatMap(one => partsIn(one, table))
     : root.slices(table.name).map(slice => ({ slice, step: null, evaluation: false }));
   const needed = new Set(readings.flatMap(reading => enough(all.filter(part => meets(reading.conditions, part)), reading.limit)));
   return all.filter(part => needed.has(part));
+}
+
+/**
+ * @param {{entry: StepEntry, catalog: Catalog}} step
+ * @param {Table} table
+ * @returns {Part[]}
+ */
+function partsIn({ entry, catalog }, table) {
+  return catalog.slices(table.name).map(slice => ({ slice, step: entry.step, evaluation: entry.evaluation }));
 }
 
 /**

@@ -6,13 +6,13 @@ import { el } from '../dom.js';
 import { count, value } from '../format.js';
 import { TABLES } from '../schema.js';
 import { sampleHref } from '../step/columns.js';
+import { IDS } from './resultchart.js';
 
 /** @typedef {import('../data/result.js').Result} Result */
 /** @typedef {import('../types').Context} Context */
 /** @typedef {import('../ui/table.js').TableColumn} TableColumn */
 
 const LONG = 300;
-const IDS = new Set(['step', 'row', 'sample_index', 'group_index', 'position', 'token_id', 'turn', 'eval_set', 'attempt']);
 
 /** Forms and words of columns whose name means the same in every table that has it. */
 const KNOWN = known();

@@ -17,6 +17,9 @@ const MOST_BARS = 200;
 const MOST_POINTS = 4000;
 const GUESS_BARS = 40;
 
+/** Columns whose numbers are names. */
+export const IDS = new Set(['step', 'row', 'sample_index', 'group_index', 'position', 'token_id', 'turn', 'eval_set', 'attempt']);
+
 /**
  * @param {Result} result
  * @returns {string[]} columns that can be heights
@@ -27,13 +30,14 @@ export function numberColumns({ frame, kinds }) {
 
 /**
  * @param {Result} result
- * @returns {Choice | null} what to draw unless the reader chooses: first column, first number beside it; null: nothing can be drawn
+ * @returns {Choice | null} what to draw unless the reader chooses: first column, first number beside it that is not an id; null: nothing can be drawn
  */
 export function guess(result) {
   const x = result.frame.names[0];
   const numbers = numberColumns(result);
-  const y = numbers.find(name => name !== x) ?? numbers[0];
-  if (!x || !y || !result.frame.length) return null;
+  const others = numbers.filter(name => name !== x);
+  const y = others.find(name => !IDS.has(name)) ?? others[0] ?? numbers[0];
+  if (!x || !y || result.frame.length < 2) return null;
   return { x, y, kind: kindFor(result, x) };
 }
 

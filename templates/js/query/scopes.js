@@ -80,9 +80,12 @@ function scopesOf(part) {
   part.forEach((token, i) => {
     if (token.kind === 'word' && depths[i] === 0 && SET_WORDS.has(token.name)) own.push([]);
     else own[own.length - 1].push(token);
-    if (token.text === '(' && depths[i] === 1) open = i;
-    if (token.text === ')' && depths[i] === 1) deeper.push(part.slice(open + 1, i));
-    if (i === part.length - 1 && depths[i] > 0 && !(token.text === ')' && depths[i] === 1)) deeper.push(part.slice(open + 1));
+    if (depths[i] === 1 && open < 0) open = i;
+    const closes = depths[i] === 1 && (token.text === ')' || token.text === ']' || token.text === '}');
+    if (open >= 0 && (closes || i === part.length - 1)) {
+      deeper.push(part.slice(open + 1, closes ? i : part.length));
+      open = -1;
+    }
   });
   return [...own, ...deeper.flatMap(scopesOf)];
 }

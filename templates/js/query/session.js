@@ -145,7 +145,7 @@ export function createSession(context) {
     async run(sql, hooks) {
       if (current) await this.cancel();
       const abort = new AbortController();
-      const mine = { abort, running: false, settled: Promise.resolve() };
+      const mine = { abort, running: false, settled: /** @type {Promise<unknown>} */ (Promise.resolve()) };
       current = mine;
       const gone = new Promise((_, reject) => abort.signal.addEventListener('abort', () => reject(abort.signal.reason), { once: true }));
       gone.catch(() => {});

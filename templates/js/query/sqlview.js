@@ -55,6 +55,7 @@ export function mountSql(places, context) {
   let typing = 0;
   let asked = '';
   let shown = false;
+  let runs = 0;
 
   const idle = () => {
     const engine = session.ready() ? '' : `The engine (${size(engineBytes)}) loads on the first run.`;
@@ -113,19 +114,21 @@ export function mountSql(places, context) {
   async function start(push, byLink = false) {
     const sql = editor.text();
     clearTimeout(typing);
-    if (push && context.url.get('sql') !== sql) context.url.set({ sql, chart: null, x: null, y: null }, { push: true });
     asked = sql;
+    runs += 1;
+    const mine = runs;
+    if (push && context.url.get('sql') !== sql) context.url.set({ sql, chart: null, x: null, y: null }, { push: true });
     editor.calm();
     clear(question);
     busy(true);
     output.dim(true);
     try {
       const outcome = await session.run(sql, {
-        onPlan: (plan, toRead) => fill(status, willRead(plan, toRead)),
+        onPlan: (plan, toRead) => mine === runs && fill(status, willRead(plan, toRead)),
         ask: (plan, toRead) => ask(plan, toRead),
-        onStage: (stage, done, all) => tell(stage, done ?? 0, all ?? 0),
+        onStage: (stage, done, all) => mine === runs && tell(stage, done ?? 0, all ?? 0),
       });
-      if (asked !== sql) return;
+      if (mine !== runs) return;
       if (!outcome) {
         clear(question);
         fill(status, byLink ? idle() : 'Cancelled.');
@@ -137,13 +140,13 @@ export function mountSql(places, context) {
       output.show(result, await pagesOf(context));
       output.dim(false);
       const rows = `${result.more ? 'more than ' : ''}${plural(result.frame.length, 'row')}`;
-      const from = plan.files ? `; read ${size(read)} of ${size(allBytes)}${plan.tables.length ? `, ${planWords(plan)}` : ''}` : '';
+      const from = plan.files ? `; ${read ? `read ${size(read)} of ${size(allBytes)}` : 'nothing more to read'}, ${planWords(plan)}` : '';
       fill(status, `${rows}, ${seconds(outcome.seconds)}${from}`);
     } catch (error) {
-      if (asked !== sql) return;
+      if (mine !== runs) return;
       fail(error);
     } finally {
-      if (asked === sql) busy(false);
+      if (mine === runs) busy(false);
     }
   }
 

@@ -126,6 +126,8 @@ function sentence(bare, tables) {
   if (table) return `There is no table ${table}. ${near(table, tables)}`;
   const column = /^Referenced column "(.+?)" not found in FROM clause!/.exec(plain)?.[1];
   if (column) return `There is no column ${column} here.${candidates(plain)}`;
+  const alias = /^Referenced table "(.+?)" not found!/.exec(plain)?.[1];
+  if (alias) return `There is no table or alias ${alias} in this query.${candidates(plain)}`;
   const owner = /^Table "(.+?)" does not have a column named "(.+?)"/.exec(plain);
   if (owner) return `${owner[1]} has no column ${owner[2]}.${candidates(plain)}`;
   const called = /^(?:Scalar|Table|Aggregate|Macro|Table Macro|Scalar Macro) Function with name "?(.+?)"? does not exist!(?:\s*Did you mean "(.+?)")?/.exec(plain);
@@ -140,7 +142,7 @@ function sentence(bare, tables) {
  * @returns {string}
  */
 function candidates(plain) {
-  const names = /Candidate bindings: (.+)/.exec(plain)?.[1];
+  const names = /Candidate (?:bindings|tables): (.+)/.exec(plain)?.[1];
   return names ? ` Near it: ${names.replaceAll('"', '')}.` : '';
 }
 

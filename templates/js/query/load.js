@@ -54,8 +54,13 @@ export function createLoader(context, database, tables) {
   const show = async (/** @type {Table} */ table, /** @type {string[]} */ shown) => {
     for (const statement of viewsOf(table, shown)) await database.execute(statement);
   };
-  const fits = (/** @type {TablePlan} */ { table, stored }) => stored.every(name => loaded.get(table.name)?.kinds.has(name));
-  const partsToRead = (/** @type {TablePlan} */ plan) => plan.parts.filter(part => !fits(plan) || !loaded.get(plan.table.name)?.paths.has(part.slice.path));
+  const known = (/** @type {TablePlan} */ { table }) => /** @type {Loaded} */ (loaded.get(table.name));
+  /** Whether the table has to be made anew: it lacks columns, or would get some that nobody asked for. */
+  const stale = (/** @type {TablePlan} */ plan) => {
+    const { kinds, paths } = known(plan);
+    return plan.stored.some(name => !kinds.has(name)) || (paths.size === 0 && plan.parts.length > 0 && columnsFor(plan, known(plan)).length < kinds.size);
+  };
+  const partsToRead = (/** @type {TablePlan} */ plan) => plan.parts.filter(part => stale(plan) || !known(plan).paths.has(part.slice.path));
 
   return {
     async declare() {
@@ -75,13 +80,14 @@ export function createLoader(context, database, tables) {
       const ordered = [...plan.tables].sort((a, b) => Number(looksUp(a.table)) - Number(looksUp(b.table)));
       for (const one of ordered) {
         const parts = partsToRead(one);
-        const again = !fits(one);
+        const again = stale(one);
+        const columns = again ? columnsFor(one, known(one)) : [...known(one).kinds.keys()];
         /** @type {Map<string, string> | null} */
-        let kinds = again ? null : loaded.get(one.table.name)?.kinds ?? null;
-        if (again && !parts.length) kinds = await remade(one, null);
-        for await (const { part, frame } of frames(context, parts, one.stored, loaded.get(one.table.name), again, signal)) {
-          kinds ??= await remade(one, frame);
-          const state = /** @type {Loaded} */ (loaded.get(one.table.name));
+        let kinds = again ? null : known(one).kinds;
+        if (again && !parts.length) kinds = await remade(one, columns, null);
+        for await (const { part, frame } of frames(context, parts, columns, signal)) {
+          kinds ??= await remade(one, columns, frame);
+          const state = known(one);
           const rows = completed(onlyNew(frame, one.table.name, state), part, kinds);
           if (rows.length) await database.append(one.table.name, rows, Object.fromEntries(kinds));
           state.paths.add(part.slice.path);
@@ -89,7 +95,7 @@ export function createLoader(context, database, tables) {
           onProgress({ bytes, of });
           signal.throwIfAborted();
         }
-        await show(one.table, visible(one, /** @type {Loaded} */ (loaded.get(one.table.name)).kinds));
+        await show(one.table, visible(one, known(one).kinds));
       }
       return bytes;
     },
@@ -97,17 +103,32 @@ export function createLoader(context, database, tables) {
 
   /**
    * @param {TablePlan} plan
+   * @param {string[]} columns
    * @param {Frame | null} frame first rows, which tell the types of columns that the schema does not know
    * @returns {Promise<Map<string, string>>} of the new, empty table
    */
-  async function remade({ table, stored }, frame) {
-    const known = loaded.get(table.name)?.paths.size ? [.../** @type {Loaded} */ (loaded.get(table.name)).kinds] : [];
-    const before = new Map(known);
+  async function remade({ table }, columns, frame) {
+    const before = loaded.get(table.name)?.kinds;
     const declared = new Map(table.columns.map(column => [column.name, column.kind]));
-    const kinds = new Map(stored.map(name => [name, declared.get(name) ?? before.get(name) ?? ownKind(frame?.columns[name])]));
+    const kinds = new Map(columns.map(name => [name, declared.get(name) ?? before?.get(name) ?? ownKind(frame?.columns[name])]));
     await make(table, kinds);
     return kinds;
   }
+}
+
+/**
+ * The stored columns of a table that is made anew: those it had, so that queries in turn do not read it again and again, and
+ * those asked for.
+ *
+ * @param {TablePlan} plan
+ * @param {Loaded} state
+ * @returns {string[]} at least one
+ */
+function columnsFor({ table, stored, parts }, { kinds, paths }) {
+  const wanted = new Set([...(paths.size || !parts.length ? kinds.keys() : []), ...stored]);
+  const declared = table.columns.filter(column => !column.derived).map(column => column.name);
+  const ordered = [...declared.filter(name => wanted.has(name)), ...[...wanted].filter(name => !declared.includes(name))];
+  return ordered.length ? ordered : declared.slice(0, 1);
 }
 
 /** @param {Table} table @returns {boolean} whether its view needs another table */
@@ -144,14 +165,11 @@ function viewsOf(table, shown) {
  *
  * @param {Context} context
  * @param {Part[]} parts
- * @param {string[]} stored
- * @param {Loaded | undefined} state
- * @param {boolean} again the table is made anew for these columns
+ * @param {string[]} columns
  * @param {AbortSignal} signal
  * @returns {AsyncGenerator<{part: Part, frame: Frame}>}
  */
-async function* frames(context, parts, stored, state, again, signal) {
-  const columns = again || !state ? stored : [...state.kinds.keys()];
+async function* frames(context, parts, columns, signal) {
   /** @type {Promise<Frame>[]} */
   const coming = [];
   const start = (/** @type {number} */ i) => {

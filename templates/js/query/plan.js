@@ -21,7 +21,7 @@ import { canMeet } from './conditions.js';
  * @typedef {object} TablePlan
  * @property {Table} table
  * @property {Part[]} parts in order
- * @property {string[]} stored columns to take from the files
+ * @property {string[]} stored columns to take from the files; none where rows are only counted
  * @property {string[]} shown columns that the query sees
  * @property {boolean} pruned whether some columns are left out
  *
@@ -194,8 +194,7 @@ function tablePlan(table, parts, names) {
   const inFiles = new Set(parts.flatMap(part => part.slice.columns));
   const own = [...inFiles].filter(name => !table.columns.some(column => column.name === name));
   const every = [...table.columns.map(column => column.name), ...own];
-  const named = names ? every.filter(name => names.has(name.toLowerCase())) : every;
-  const shown = named.length ? named : every.slice(0, 1);
+  const shown = names ? every.filter(name => names.has(name.toLowerCase())) : every;
   const derived = new Map(table.columns.map(column => [column.name, column.derived]));
   const stored = [...new Set(shown.flatMap(name => derived.get(name)?.needs ?? [name]))];
   return { table, parts, stored, shown, pruned: shown.length < every.length };

@@ -40,10 +40,9 @@ export function analyse(statement, tables) {
   const readings = [];
   const scopes = scopesOf(statement);
   const dry = ['describe', 'desc', 'show'].includes(first) || (first === 'explain' && statement[1]?.name !== 'analyze');
-  if (!dry) {
-    for (const scope of scopes) readings.push(...readingsOf(scope, tables, shadowed));
-    readings.push(...statementTables(statement, tables));
-  }
+  for (const scope of scopes) readings.push(...readingsOf(scope, tables, shadowed));
+  readings.push(...statementTables(statement, tables));
+  if (dry) readings.forEach(reading => { reading.limit = 0; });
   const whole = dry || scopes.some(isFromFirst);
   return { readings, names: whole ? null : namesOf(statement, readings) };
 }
@@ -322,12 +321,12 @@ function limitOf(scope, depths) {
 /**
  * @param {SqlToken[]} statement
  * @param {ReadonlyMap<string, Table>} tables
- * @returns {Reading[]} of SUMMARIZE tokens, TABLE tokens, PIVOT tokens
+ * @returns {Reading[]} of SUMMARIZE tokens, DESCRIBE tokens, PIVOT tokens
  */
 function statementTables(statement, tables) {
   return statement.flatMap((token, i) => {
     const before = statement[i - 1];
-    const table = before?.kind === 'word' && ['summarize', 'table', 'pivot', 'unpivot', 'pivot_wider', 'pivot_longer'].includes(before.name) ? tableNamed(token.name, tables) : null;
+    const table = before?.kind === 'word' && ['summarize', 'describe', 'desc', 'show', 'table', 'pivot', 'unpivot', 'pivot_wider', 'pivot_longer'].includes(before.name) ? tableNamed(token.name, tables) : null;
     return table && statement[i + 1]?.text !== '(' ? [{ table, token, conditions: [], limit: null }] : [];
   });
 }

@@ -92,7 +92,7 @@ export function mountConversation(host, actions, tokens, life, context) {
  * @param {string|null} asked its place among the messages, from 0
  */
 function showAsked(column, asked) {
-  const messages = column.querySelectorAll('section.message');
+  const messages = /** @type {NodeListOf<HTMLElement>} */ (column.querySelectorAll('section.message'));
   const found = asked !== null && /^\d+$/.test(asked) ? messages[Number(asked)] : undefined;
   if (!found) return;
   found.dataset.asked = '';

@@ -52,7 +52,7 @@ export function kindFor({ frame, kinds }, x) {
   let before = -Infinity;
   for (let i = 0; i < frame.length; i++) {
     const cell = numeric(cells[i]) ?? before;
-    if (cell < before) return 'points';
+    if (cell <= before) return 'points';
     before = cell;
   }
   return 'line';
@@ -102,7 +102,7 @@ export function drawResult(result, choice, { width, height = 320 }) {
     class: 'marks', width, height, viewBox: `0 0 ${width} ${height}`, role: 'img',
     'aria-label': `${choice.y} over ${choice.x}, ${count(shown)} values`,
   }, yAxis(yScale, across, { count: 6 }), marks, labels, over,
-  svg('text', { x: left, y: height - 2 }, choice.x), svg('text', { x: width - 8, y: height - 2, 'text-anchor': 'end' }, `y: ${choice.y}`));
+  svg('text', { x: left, y: height - 5 }, choice.x), svg('text', { x: width - 8, y: height - 5, 'text-anchor': 'end' }, `y: ${choice.y}`));
   return {
     node,
     note: shown < frame.length ? `The drawing shows the first ${count(shown)} of ${count(frame.length)} rows.` : '',

@@ -27,6 +27,7 @@ export function mount(root, context) {
   if (context.fileProtocol) {
     fill(part('editor'), failure(new FileProtocolError(), { what: 'SQL' }));
     fill(part('search'), failure(new FileProtocolError(), { what: 'Search' }));
+    for (const sql of root.querySelectorAll('.query-examples pre')) sql.classList.remove('no-js');
     return () => offs.forEach(off => off());
   }
   const sql = mountSql({ editor: part('editor'), output: part('output') }, context);

@@ -43,12 +43,16 @@ function goto(page, event) {
   const target = /** @type {Element} */ (event.target);
   if (event.key !== '/' || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
   if (target.closest?.('input, textarea, select, [contenteditable]')) return;
-  const fields = /** @type {HTMLInputElement[]} */ ([...page.querySelectorAll('form.goto input')]);
-  if (!fields.length) return;
+  const beside = /** @type {HTMLInputElement | null} */ (page.querySelector('.rail form.goto input'));
+  const above = /** @type {HTMLInputElement | null} */ (page.querySelector('.menu form.goto input'));
+  if (!beside || !above) return;
   event.preventDefault();
-  const shown = fields.find(field => field.offsetParent !== null);
-  if (!shown) page.querySelector('details.menu')?.setAttribute('open', '');
-  (shown ?? fields[fields.length - 1]).focus();
+  if (beside.offsetParent) {
+    beside.focus();
+  } else {
+    page.querySelector('details.menu')?.setAttribute('open', '');
+    above.focus();
+  }
 }
 
 /**

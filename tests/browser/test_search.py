@@ -24,10 +24,10 @@ def test_a_word_of_a_conversation_in_another_step_is_found_and_led_to(open_page,
     )
 
     page = open_page(site("agentic") + "rollouts/step-0.html")
-    page.locator(".rail form.goto input").fill(f'"{phrase.lower()}"')
+    page.locator(".rail form.goto input").fill(f'"{phrase.lower()}" -evaluation')
     page.keyboard.press("Enter")
     page.wait_for_url("**/query.html?search=*")
-    assert ended(page).startswith(f"1 sample with “{phrase.lower()}”; 3 steps searched")
+    assert ended(page).startswith(f"1 sample with not evaluation and “{phrase.lower()}”; 2 steps searched")
     assert page.locator(".search-hit mark").inner_text() == phrase
     link = page.locator(".search-hit .search-part")
     assert re.fullmatch(r"turn \d+, assistant", link.inner_text())
@@ -105,5 +105,6 @@ def test_the_slash_goes_to_the_field_on_every_page(open_page, site):
     assert narrow.evaluate("document.activeElement.closest('.topbar') !== null")
     narrow.keyboard.type("step 1")
     narrow.keyboard.press("Enter")
+    ended(narrow)
     narrow.locator(".search-places a", has_text="Step 1").click()
     assert narrow.url.endswith("rollouts/step-1.html")

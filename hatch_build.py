@@ -122,7 +122,13 @@ def test_js(root: Path) -> None:
 def _digest(root: Path) -> str:
     """One hash over the names and bytes of everything the assets are made of."""
     digest = hashlib.sha256()
-    names = ("hatch_build.py", "package.json", "package-lock.json", "templates/favicon.svg", LICENCES["duckdb-wasm"])
+    names = (
+        "hatch_build.py",
+        "package.json",
+        "package-lock.json",
+        "templates/favicon.svg",
+        LICENCES["duckdb-wasm"],
+    )
     sources = [root / name for name in names]
     sources += [path for name in ("js", "css") for path in (root / "templates" / name).rglob("*")]
     for path in sorted(sources):

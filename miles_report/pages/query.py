@@ -34,7 +34,7 @@ FIRST = ("tokens", "samples", "groups", "steps", "texts", "conversations", "metr
 """Tables that stand first; the others follow in the order of the schema."""
 
 _OWN = "A column of this run's own."
-_TOKEN_TEXTS = "Text of each token id; tokens has it as token_text."
+_ID_TEXTS = "Text of each token id; tokens has it as token_text."
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def _entry(name: str, sizes: Mapping[str, TableSize]) -> Entry:
     size = sizes.get(name, TableSize())
     return Entry(
         name=name,
-        doc=table.doc if table else _TOKEN_TEXTS if name == "token_texts" else "",
+        doc=table.doc if table else _ID_TEXTS if name == "token_texts" else "",
         rows=rows_text(size.rows),
         why="" if size.rows else "Nothing of it was recorded.",
         open=name == FIRST[0],
@@ -172,11 +172,13 @@ def rows_text(rows: int) -> str:
 
 def _snippets(sizes: Mapping[str, TableSize], catalog: str) -> tuple[Snippet, ...]:
     """One-liners over the slices, and how to have all slices of a table."""
-    name = next((one for one in ("samples", "steps", "run") if sizes.get(one, TableSize()).path), "")
+    name = next(
+        (one for one in ("samples", "steps", "run") if sizes.get(one, TableSize()).path), ""
+    )
     path = PLACE + sizes[name].path if name else f"{PLACE}data/….parquet"
     return (
         Snippet("miles-report", f'import miles_report\nsite = miles_report.open_site("{PLACE}")\nsite.table("tokens", step=0)'),
-        Snippet("DuckDB", f"SELECT * FROM read_parquet('{path}')"),
+        Snippet("DuckDB", f"SELECT * FROM read_parquet('{path}')"),  # noqa: S608  # shown, never run
         Snippet("polars", f'import polars as pl\npl.read_parquet("{path}")'),
         Snippet("pandas", f'import pandas as pd\npd.read_parquet("{path}")'),
         Snippet("All files of a table", _ALL_FILES.replace("SITE", PLACE).replace("CATALOG", catalog)),

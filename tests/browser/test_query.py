@@ -40,7 +40,8 @@ def trouble(page):
 
 def cells(page):
     return [
-        row.locator("td").all_inner_texts() for row in page.locator(".query-parts tr[data-row]").all()
+        row.locator("td").all_inner_texts()
+        for row in page.locator(".query-parts tr[data-row]").all()
     ]
 
 
@@ -73,9 +74,7 @@ def expected_join(dump):
     ).sort("group_index")  # fmt: skip
 
 
-def test_a_join_of_samples_groups_and_tokens_is_a_table_a_chart_and_files(
-    open_page, site, dumps
-):
+def test_a_join_of_samples_groups_and_tokens_is_a_table_a_chart_and_files(open_page, site, dumps):
     page = open_page(site("agentic") + "query.html")
     names = fetched(page)
     page.wait_for_selector(".query-status:has-text('Reads')")
@@ -114,7 +113,10 @@ def test_the_next_query_reads_only_what_is_not_there_yet(open_page, site):
     page = open_page(site("agentic") + "query.html")
     run(page, "SELECT row, lp_diff FROM tokens WHERE step = 1 AND NOT evaluation")
     names = fetched(page)
-    said = run(page, "SELECT max(row), avg(lp_diff) FROM 'tokens.parquet' WHERE step = 1 AND NOT evaluation")
+    said = run(
+        page,
+        "SELECT max(row), avg(lp_diff) FROM 'tokens.parquet' WHERE step = 1 AND NOT evaluation",
+    )
     assert "nothing more to read" in said
     assert not [name for name in names if name.endswith((".parquet", ".json", ".gz"))]
     assert run(page, "SELECT count(*) FROM tokens").startswith("1 row")
@@ -151,7 +153,9 @@ def test_derived_columns_are_there_and_rows_lead_to_their_samples(open_page, sit
         "WHERE step = 0 AND NOT evaluation AND imp_ratio IS NOT NULL ORDER BY row, position LIMIT 5",
     )
     tokens = open_run(dumps / "agentic").table("tokens", step=0)
-    first = tokens.filter(pl.col("imp_ratio").is_not_null()).sort("row", "position").row(0, named=True)
+    first = (
+        tokens.filter(pl.col("imp_ratio").is_not_null()).sort("row", "position").row(0, named=True)
+    )
     shown = cells(page)[0]
     assert shown[:3] == ["0", str(first["row"]), str(first["position"])]
     assert shown[3] == first["token_text"].strip()
@@ -219,7 +223,9 @@ def test_more_than_50_mib_is_read_only_after_a_question(open_page, site):
     page = open_page(site("agentic") + "query.html")
     page.route("**/step-0/catalog-*.json", large)
     names = fetched(page)
-    page.locator(".query-input").fill("SELECT avg(entropy) FROM tokens WHERE step = 0 AND NOT evaluation")
+    page.locator(".query-input").fill(
+        "SELECT avg(entropy) FROM tokens WHERE step = 0 AND NOT evaluation"
+    )
     page.wait_for_selector(".query-status:has-text('Reads 62.9')")
     page.keyboard.press("Control+Enter")
     page.wait_for_selector(".query-ask:has-text('This query reads 62.9')")
@@ -259,7 +265,11 @@ def test_every_example_runs(open_page, site, name):
         page.keyboard.press("Control+Enter")
         page.wait_for_function(RUN, timeout=ENGINE_S)
         said = page.locator(".query-toolbar .query-status").inner_text()
-        assert re.match(r"[\d\u202f]+ rows?, ", said), (examples.nth(i).inner_text(), said, trouble(page))
+        assert re.match(r"[\d\u202f]+ rows?, ", said), (
+            examples.nth(i).inner_text(),
+            said,
+            trouble(page),
+        )
 
 
 def test_a_host_that_inflates_the_engine_on_the_way_is_fine(open_page, site):
@@ -319,7 +329,9 @@ def test_the_page_is_of_use_without_script(open_page, site):
     assert "Queries run in this page by script" in text
     assert "SELECT t.prompt" in text
     assert "imp_ratio" in text
-    assert re.search(r"pl\.read_parquet\(\"https://example\.org/report/data/step-1/samples-0-", text)
+    assert re.search(
+        r"pl\.read_parquet\(\"https://example\.org/report/data/step-1/samples-0-", text
+    )
 
 
 def test_no_other_page_loads_the_engine(open_page, site):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from urllib.parse import quote
 
 from miles_report.run import open_run
 
@@ -14,24 +15,30 @@ def ended(page):
 
 
 def test_a_word_of_a_conversation_in_another_step_is_found_and_led_to(open_page, site, dumps):
-    """A sample with a phrase of its own is found in the dump first."""
-    conversations = open_run(dumps / "agentic").table("conversations", step=1)
-    row, place, phrase = next(
-        (row["row"], place, found[0])
-        for row in conversations.iter_rows(named=True)
+    """The question of one sample of step 1 alone is found in the dump first."""
+    phrase = "Question 3: what is in <script>alert(1)</script>?"
+    dumped = open_run(dumps / "agentic")
+    [(step, row, place)] = [
+        (step, row["row"], place)
+        for step in dumped.steps
+        for row in dumped.table("conversations", step=step).iter_rows(named=True)
         for place, message in enumerate(json.loads(row["messages"]))
-        if (found := re.search(r"The answer is \d+\.", str(message["content"])))
-    )
+        if message["content"] == phrase
+    ]
+    assert step == 1
 
     page = open_page(site("agentic") + "rollouts/step-0.html")
-    page.locator(".rail form.goto input").fill(f'"{phrase.lower()}" -evaluation')
+    page.locator(".rail form.goto input").fill(f'"{phrase.lower()}"')
     page.keyboard.press("Enter")
     page.wait_for_url("**/query.html?search=*")
-    assert ended(page).startswith(f"1 sample with not evaluation and “{phrase.lower()}”; 2 steps searched")
+    assert ended(page).startswith(f"1 sample with “{phrase.lower()}”; 3 steps searched")
     assert page.locator(".search-hit mark").inner_text() == phrase
     link = page.locator(".search-hit .search-part")
-    assert re.fullmatch(r"turn \d+, assistant", link.inner_text())
-    assert link.get_attribute("href") == f"sample.html?step=1&row={row}&tab=conversation&message={place}"
+    assert link.inner_text() == "user"
+    assert (
+        link.get_attribute("href")
+        == f"sample.html?step=1&row={row}&tab=conversation&message={place}"
+    )
     link.click()
     asked = page.locator("section.message[data-asked]")
     asked.wait_for()
@@ -41,11 +48,19 @@ def test_a_word_of_a_conversation_in_another_step_is_found_and_led_to(open_page,
         " return box.top >= 0 && box.bottom <= innerHeight; }"
     )
 
+    page.goto(site("agentic") + "query.html?search=" + quote('"let me look." step = 1 -evaluation'))
+    looked = sum(
+        "Let me look." in text for text in dumped.table("conversations", step=1)["messages"]
+    )
+    assert ended(page).startswith(f"{looked} samples")
+    assert re.fullmatch(r"turn \d+, assistant", page.locator(".search-part").first.inner_text())
+
 
 def test_the_filter_grammar_works_over_all_steps(open_page, site, dumps):
     dumped = open_run(dumps / "agentic")
     expected = sum(
-        int((dumped.table("samples", step=step)["status"] == "aborted").sum()) for step in dumped.steps
+        int((dumped.table("samples", step=step)["status"] == "aborted").sum())
+        for step in dumped.steps
     )
     page = open_page(site("agentic") + "query.html?search=status:aborted+-evaluation")
     assert f"{expected} samples with status = aborted and not evaluation; 2 steps" in ended(page)

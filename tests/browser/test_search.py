@@ -49,9 +49,7 @@ def test_a_word_of_a_conversation_in_another_step_is_found_and_led_to(open_page,
     )
 
     page.goto(site("agentic") + "query.html?search=" + quote('"let me look." step = 1 -evaluation'))
-    looked = sum(
-        "Let me look." in text for text in dumped.table("conversations", step=1)["messages"]
-    )
+    looked = sum("Let me look." in text for text in dumped.table("texts", step=1)["response"])
     assert ended(page).startswith(f"{looked} samples")
     assert re.fullmatch(r"turn \d+, assistant", page.locator(".search-part").first.inner_text())
 
@@ -80,7 +78,11 @@ def test_hostile_text_in_a_hit_stays_text(open_page, site):
 def test_a_search_can_be_stopped(open_page, site):
     page = open_page(site("agentic") + "query.html")
     held = []
-    page.route("**/step-1/texts-*.parquet", lambda route: held.append(route))
+
+    def hold(route):
+        held.append(route)
+
+    page.route("**/step-1/texts-*.parquet", hold)
     page.get_by_role("tab", name="Search").click()
     page.get_by_label("Search samples").fill("answer")
     page.keyboard.press("Enter")

@@ -130,8 +130,8 @@ _EMPTY = Example("What is this run?", "SELECT * FROM run")
 
 
 def _order(sizes: Mapping[str, TableSize]) -> list[str]:
-    names = [*FIRST, *TABLES, *sizes]
-    return list(dict.fromkeys(name for name in names if name in TABLES or name in sizes))
+    held = [name for name in TABLES if name in sizes]
+    return list(dict.fromkeys([*FIRST, *held, *sizes]))
 
 
 def _entry(name: str, sizes: Mapping[str, TableSize]) -> Entry:

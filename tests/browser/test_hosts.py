@@ -106,7 +106,7 @@ def test_it_is_at_home_with_nginx(open_page, report, dumps, tmp_path, prefix):
         page.on("response", lambda r: packed.append((r.url, r.headers.get("content-encoding"))))
         walk(page, open_run(dumps / "agentic"))
         assert {coding for address, coding in packed if address.endswith(".parquet")} == {"gzip"}
-        own = sorted((report / "samples" / "0").glob("*.html"))[0]
+        own = min((report / "samples" / "0").glob("*.html"))
         page.goto(f"{url}samples/0/{own.name}")
         expect(page.locator(".sample-conversation .message").first).to_be_visible()
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from miles_report.errors import UsageError
-from miles_report.schema.streams import LANE_CATALOG_FILE, META_FILE, STREAMS
+from miles_report.schema.streams import LANE_CATALOG_FILE, META_FILE, NEW_SUFFIX, STREAMS
 from miles_report.sources.folders import (
     MISPLACED_FILE,
     STRAY_FILE,
@@ -238,6 +238,7 @@ def _streams(dashboard: Folder, reader: FolderReader) -> dict[str, tuple[FileSta
     """Files of each stream in reading order; whatever else lies in dashboard/ is reported."""
     flat = {stamp.path.name: stamp for stamp in dashboard.files}
     known = {META_FILE, LANE_CATALOG_FILE, "cache"}
+    known |= {META_FILE + NEW_SUFFIX, LANE_CATALOG_FILE + NEW_SUFFIX}
     found = {}
     for stream in STREAMS.values():
         files = []

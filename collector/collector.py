@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-import uuid
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -92,7 +92,7 @@ class DashboardCollector:
         self._clock = SystemClock() if clock is None else clock
         self._forward = forward if config.forward_prometheus else None
         self._after_flush = after_flush
-        self._life = uuid.uuid4().hex
+        self._life = os.urandom(8).hex()
         self._warnings = ThrottledWarnings(logger, every_s=WARN_EVERY_S, clock=self._clock)
         self._writer = StreamWriter(
             config.dashboard,

@@ -10,13 +10,11 @@ from __future__ import annotations
 import atexit
 import logging
 import os
-import socket
 import sys
 from typing import TYPE_CHECKING, Any
 
 from collector.collector import DashboardCollector
 from collector.config import CollectorConfig
-from collector.gpus.sampler import GpuSampler
 from collector.lifecycles import TrajectorySink
 from collector.logged import metrics_record
 from collector.outbox import Outbox
@@ -164,6 +162,10 @@ def torch_rank() -> int:
 
 def local_dashboard(config: CollectorConfig) -> Dashboard:
     """A collector, a GPU sampler and the producers all in this process, for trainers without Ray."""
+    import socket  # noqa: PLC0415 - jobs on Ray need neither of these in their trainers
+
+    from collector.gpus.sampler import GpuSampler  # noqa: PLC0415
+
     clock = SystemClock()
     node = socket.gethostname()
     collector = DashboardCollector(config, clock=clock)

@@ -171,8 +171,11 @@ def _sound_size(descriptor: int, size: int) -> int:
 
 
 def _cut(path: Path, size: int) -> None:
+    """Cuts a file to its sound size; one that held nothing goes, because a file is there once it had a record."""
     with contextlib.suppress(FileNotFoundError):
-        if path.stat().st_size > size:
+        if size == 0:
+            path.unlink()
+        elif path.stat().st_size > size:
             os.truncate(path, size)
 
 

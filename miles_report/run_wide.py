@@ -8,6 +8,7 @@ import polars as pl
 
 from miles_report.errors import NotFoundError, UsageError
 from miles_report.tables.absences import Recorded, absences
+from miles_report.tables.losses import losses
 from miles_report.tables.bubbles import bubbles_table
 from miles_report.tables.data_buffer import data_buffer_length, data_buffer_table
 from miles_report.tables.frames import empty_table, notices_table
@@ -142,6 +143,7 @@ def _every_notice(run: Run) -> Iterator[Notice]:
     yield from run.telemetry.notices()
     yield from run.attempts.notices
     yield from unplaced_events(run.telemetry.events)
+    yield from losses(run.telemetry.health)
     for outline in run.outlines():
         yield from outline.notices
     if run.files.tokenizer and run.tokenizer is None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
+
+from collector.losses import Loss
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,33 +22,6 @@ class Line(NamedTuple):
     place: str
     ts: float
     data: bytes
-
-
-@dataclass
-class Loss:
-    """Records that were dropped.
-
-    Attributes:
-        n: how many.
-        first_ts: earliest of them; infinite while none has a timestamp.
-        last_ts: latest.
-    """
-
-    n: int = 0
-    first_ts: float = float("inf")
-    last_ts: float = float("-inf")
-
-    def add(self, ts: float) -> None:
-        """Counts one."""
-        self.n += 1
-        self.first_ts = min(self.first_ts, ts)
-        self.last_ts = max(self.last_ts, ts)
-
-    def join(self, other: Loss) -> None:
-        """Counts those of another."""
-        self.n += other.n
-        self.first_ts = min(self.first_ts, other.first_ts)
-        self.last_ts = max(self.last_ts, other.last_ts)
 
 
 class LineBuffer:

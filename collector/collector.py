@@ -7,10 +7,10 @@ What cannot be written is kept, told in the log at every attempt, and counted wh
 from __future__ import annotations
 
 import logging
-import threading
 import os
+import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from collector.documents import previous_start_ts, read_document, write_catalog, write_meta
 from collector.lanes import LaneCatalog
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from collector.config import CollectorConfig
+    from collector.scraping import Scraping
     from collector.writing import FlushReport
     from miles_report.runtime.clock import Clock
     from miles_report.schema.streams import (
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
         TopologyRecord,
         TrajectoryEvent,
     )
+
+V = TypeVar("V")
 
 logger = logging.getLogger(__name__)
 
@@ -100,7 +103,9 @@ class DashboardCollector:
             most_bytes=config.buffer_bytes,
             on_torn=_tell_torn,
         )
-        self._facts = threading.Lock()  # lanes, topology and router are set by pushes and read by threads
+        self._facts = (
+            threading.Lock()
+        )  # lanes, topology and router are set by pushes and read by threads
         self._lanes = LaneCatalog()
         self._topology = EngineTopology()
         self._router = config.router
@@ -143,9 +148,7 @@ class DashboardCollector:
             _remove(dashboard / (name + NEW_SUFFIX))
         self._flush_and_log()
         self._flusher.start()
-        from collector.scraping import Scraping  # noqa: PLC0415 - HTTP is loaded where engines are scraped
-
-        self._scraping = Scraping(self, self.config, self._clock)
+        self._scraping = _scraping(self, self._clock)
         self._scraping.start()
 
     def push_metrics(self, records: Iterable[MetricsRecord]) -> None:
@@ -293,7 +296,7 @@ class DashboardCollector:
                 self._see(self._lanes.see_engines, snapshot.engines)
             self._push("topology", [snapshot])
 
-    def _see(self, see: Callable[[object], None], value: object) -> None:
+    def _see(self, see: Callable[[V], None], value: V) -> None:
         """A side effect of a push that must not fail it: the record itself is checked where it is encoded."""
         try:
             see(value)
@@ -322,6 +325,12 @@ class DashboardCollector:
             report.failures[LANE_CATALOG_FILE] = str(cause)
             with self._facts:
                 self._lanes.is_changed = True
+
+
+def _scraping(collector: DashboardCollector, clock: Clock) -> Scraping:
+    from collector.scraping import Scraping  # noqa: PLC0415 - HTTP is loaded where engines are scraped
+
+    return Scraping(collector, collector.config, clock)
 
 
 def _remove(path: Path) -> None:

@@ -92,13 +92,13 @@ class CollectorConfig:
             gpu_sample_interval_s=float(
                 given("dashboard_gpu_sample_interval", cls.gpu_sample_interval_s)
             ),
-            scrape_interval_s=float(given("dashboard_sglang_scrape_interval", cls.scrape_interval_s)),
+            scrape_interval_s=float(
+                given("dashboard_sglang_scrape_interval", cls.scrape_interval_s)
+            ),
             scrape_mode=given("dashboard_sglang_scrape_mode", cls.scrape_mode),
             metrics=SGLANG_METRICS if names is None else metric_names(names),
             use_miles_router=bool(given("use_miles_router", default=False)),
-            router=router_url(
-                given("sglang_router_ip", None), given("sglang_router_port", None)
-            ),
+            router=router_url(given("sglang_router_ip", None), given("sglang_router_port", None)),
             forward_prometheus=bool(given("dashboard_forward_prometheus", default=False)),
         )
 

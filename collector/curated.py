@@ -66,7 +66,9 @@ def curated_args(args: Any) -> dict[str, Any]:
     """
     kept = {}
     for name in CURATED_ARGS:
-        value = args.get(name, _Absent) if isinstance(args, Mapping) else getattr(args, name, _Absent)
+        value = (
+            args.get(name, _Absent) if isinstance(args, Mapping) else getattr(args, name, _Absent)
+        )
         plain = _plain(value)
         if plain is not _Absent:
             kept[name] = plain

@@ -45,8 +45,9 @@ def read_document(path: Path) -> dict[str, Any]:
 
 def previous_start_ts(dashboard: Path) -> float | None:
     """When the attempt began that meta.json tells of; null if it tells none."""
-    value = read_document(dashboard / META_FILE).get("start_ts")
-    return float(value) if type(value) in (int, float) else None
+    value: Any = read_document(dashboard / META_FILE).get("start_ts")
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number else None
 
 
 def write_catalog(dashboard: Path, lanes: dict[str, dict[str, Any]]) -> None:

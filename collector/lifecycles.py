@@ -77,7 +77,7 @@ class TrajectorySink:
             turn: from 1.
             detail: such as the number of tokens.
         """
-        self._span("gen", samples, t0, t1, turn, detail)
+        self._span("gen", samples, (t0, t1), turn=turn, detail=detail)
 
     def tool_span(self, samples: Any, t0: float, t1: float, *, turn: int, detail: str = "") -> None:
         """Tools ran after a turn.
@@ -89,7 +89,7 @@ class TrajectorySink:
             turn: from 1, the turn that called them.
             detail: such as "2 calls".
         """
-        self._span("tool", samples, t0, t1, turn, detail)
+        self._span("tool", samples, (t0, t1), turn=turn, detail=detail)
 
     def _now(self, kind: str, samples: Any) -> None:
         try:
@@ -99,8 +99,11 @@ class TrajectorySink:
         except Exception:  # the barrier of a collector hook
             logger.debug("trajectories.hook_failed", exc_info=True)
 
-    def _span(self, kind: str, samples: Any, t0: float, t1: float, turn: int, detail: str) -> None:
+    def _span(
+        self, kind: str, samples: Any, times: tuple[float, float], *, turn: int, detail: str
+    ) -> None:
         try:
+            t0, t1 = times
             for sample in _each(samples):
                 self._event(float(t0), f"{kind}_start", sample, int(turn), detail)
                 self._event(float(t1), f"{kind}_end", sample, int(turn), detail)
@@ -167,5 +170,7 @@ def _tokens(sample: Any) -> str:
 
 
 def _time(value: Any) -> float | None:
-    is_time = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    is_time = (
+        isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    )
     return float(value) if is_time else None

@@ -72,7 +72,7 @@ def check_options(args: Any) -> None:
             raise UsageError(f"{flag.name} takes a positive number of seconds, not {value!r}.")
         if flag.kind == "mode" and value not in SCRAPE_MODES:
             raise UsageError(f"{flag.name} is one of {', '.join(SCRAPE_MODES)}, not {value!r}.")
-        if flag.kind == "names" and value is not None and not metric_names(value):
+        if flag.kind == "names" and value is not None and not metric_names(str(value)):
             raise UsageError(f"{flag.name} names no metric.")
     if getattr(args, "dashboard_forward_prometheus", False) and not getattr(
         args, "use_prometheus", False
@@ -91,6 +91,4 @@ def metric_names(text: str) -> tuple[str, ...]:
 
 
 def _is_interval(value: Any) -> bool:
-    return (
-        isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf
-    )
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf

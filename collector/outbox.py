@@ -13,8 +13,7 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from collector.buffers import Loss
-from collector.writing import loss_event
+from collector.losses import Loss, loss_event
 from miles_report.runtime.periodic import Periodic
 from miles_report.runtime.throttle import ThrottledWarnings
 

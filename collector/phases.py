@@ -88,7 +88,9 @@ class PhaseSink:
             t1: Unix seconds.
         """
         try:
-            rank = self._open.pop((name, t0), None)  # the rank it began with, else the two do not meet
+            rank = self._open.pop(
+                (name, t0), None
+            )  # the rank it began with, else the two do not meet
             if rank is None:
                 rank = self._rank_now()
             self._put(PhaseRecord(name, t0, t1, self._node, self._gpus, rank, self.role))

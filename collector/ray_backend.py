@@ -76,7 +76,7 @@ def stop_collector(handle: Any) -> bool:
 
 def node_address() -> str:
     """How records name this node."""
-    return ray.util.get_node_ip_address()
+    return str(ray.util.get_node_ip_address())
 
 
 def gpu_ids() -> tuple[int, ...]:

@@ -13,7 +13,6 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from collector.collector import DashboardCollector
 from collector.config import CollectorConfig
 from collector.lifecycles import TrajectorySink
 from collector.logged import metrics_record
@@ -162,8 +161,9 @@ def torch_rank() -> int:
 
 def local_dashboard(config: CollectorConfig) -> Dashboard:
     """A collector, a GPU sampler and the producers all in this process, for trainers without Ray."""
-    import socket  # noqa: PLC0415 - jobs on Ray need neither of these in their trainers
+    import socket  # noqa: PLC0415 - jobs on Ray need none of these in their trainers
 
+    from collector.collector import DashboardCollector  # noqa: PLC0415
     from collector.gpus.sampler import GpuSampler  # noqa: PLC0415
 
     clock = SystemClock()

@@ -10,8 +10,9 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from collector.buffers import Line, LineBuffer, Loss
-from miles_report.schema.streams import STREAMS, HealthEvent
+from collector.buffers import Line, LineBuffer
+from collector.losses import Loss, loss_event
+from miles_report.schema.streams import STREAMS
 from miles_report.streams.appender import StreamAppender
 from miles_report.streams.partition import Partitioner, partition_ts
 from miles_report.streams.wire import encode
@@ -174,17 +175,6 @@ class StreamWriter:
             failed += [line for line in batch if line.place in report.failures]
         if failed:
             buffer.put_back(failed)
-
-
-def loss_event(
-    stream: str, loss: Loss, why: str, *, now: float, node: str | None = None
-) -> HealthEvent:
-    """A loss as an event; its detail starts with the name of the stream and a colon."""
-    if loss.first_ts <= loss.last_ts:
-        why = f"{why}; they were of {loss.first_ts:.3f} to {loss.last_ts:.3f}"
-    return HealthEvent(
-        now, "records_dropped", node=node, detail=f"{stream}: {loss.n} records were lost: {why}"
-    )
 
 
 def _by_place(batch: list[Line]) -> Mapping[str, list[Line]]:

@@ -8,10 +8,10 @@ import polars as pl
 
 from miles_report.errors import NotFoundError, UsageError
 from miles_report.tables.absences import Recorded, absences
-from miles_report.tables.losses import losses
 from miles_report.tables.bubbles import bubbles_table
 from miles_report.tables.data_buffer import data_buffer_length, data_buffer_table
 from miles_report.tables.frames import empty_table, notices_table
+from miles_report.tables.losses import losses
 from miles_report.tables.metrics import metrics_table
 from miles_report.tables.mfu import mfu_table
 from miles_report.tables.repeated_notices import merge_repeated

@@ -28,8 +28,12 @@ class AmdDevices:
             DeviceError: there is no binding, no driver, or no GPU.
         """
         try:
-            import amdsmi  # type: ignore[import-not-found]  # noqa: PLC0415 - comes with ROCm
-        except (ImportError, OSError, KeyError) as cause:  # without ROCm its import looks for a library and for HOME
+            import amdsmi  # noqa: PLC0415 - comes with ROCm
+        except (
+            ImportError,
+            OSError,
+            KeyError,
+        ) as cause:  # without ROCm its import looks for a library and for HOME
             raise DeviceError("amdsmi is not installed") from cause
         try:
             amdsmi.amdsmi_init()

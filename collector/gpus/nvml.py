@@ -138,7 +138,10 @@ class NvmlDevices:
         try:
             used = nvml.nvmlDeviceGetMemoryInfo(handle, version=nvml.nvmlMemory_v2).used
         except nvml.NVMLError as cause:
-            if not self._is_unsupported(cause) and cause.value != nvml.NVML_ERROR_ARGUMENT_VERSION_MISMATCH:
+            if (
+                not self._is_unsupported(cause)
+                and cause.value != nvml.NVML_ERROR_ARGUMENT_VERSION_MISMATCH
+            ):
                 raise
             old = self._unless_unsupported(nvml.nvmlDeviceGetMemoryInfo, handle)
             used = 0 if old is None else old.used
@@ -158,7 +161,9 @@ class NvmlDevices:
         if not self._is_split(handle):
             return []
         instances = []
-        for index in range(self._unless_unsupported(nvml.nvmlDeviceGetMaxMigDeviceCount, handle) or 0):
+        for index in range(
+            self._unless_unsupported(nvml.nvmlDeviceGetMaxMigDeviceCount, handle) or 0
+        ):
             try:
                 instances.append(nvml.nvmlDeviceGetMigDeviceHandleByIndex(handle, index))
             except nvml.NVMLError as cause:

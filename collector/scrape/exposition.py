@@ -24,9 +24,7 @@ WORKER_LABEL = "worker_addr"
 ENGINE_PREFIXES = ("sglang:", "sglang_")
 """What metrics of engines start with; those of the router itself do not."""
 
-MEANS = frozenset(
-    {"sglang_token_usage", "sglang_cache_hit_rate", "sglang_kv_transfer_latency_ms"}
-)
+MEANS = frozenset({"sglang_token_usage", "sglang_cache_hit_rate", "sglang_kv_transfer_latency_ms"})
 """Samples that differ only in labels that are not kept become one: by mean for these, by sum for the others."""
 
 HISTOGRAM_PARTS = ("_sum", "_count")
@@ -63,9 +61,7 @@ def wanted_names(metrics: Iterable[str]) -> frozenset[str]:
     return frozenset(names | {name + part for name in names for part in HISTOGRAM_PARTS})
 
 
-def read_exposition(
-    body: bytes, *, wanted: Collection[str], ts: float, addr: str | None
-) -> Scrape:
+def read_exposition(body: bytes, *, wanted: Collection[str], ts: float, addr: str | None) -> Scrape:
     """The samples in a text.
 
     Args:

@@ -6,6 +6,7 @@ given up for the engines themselves where that is allowed, and each engine has a
 
 from __future__ import annotations
 
+import functools
 import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -139,7 +140,9 @@ class EngineScraper:
         except (FetchError, ExpositionError, _NoMetricsError) as cause:
             self._gap(addr, f"the engine {cause}")
             return
-        if addr in self._around.engine_addrs():  # taken away meanwhile: its late answer counts for nothing
+        if (
+            addr in self._around.engine_addrs()
+        ):  # taken away meanwhile: its late answer counts for nothing
             self._around.take_samples(scrape.samples, through_router=False)
 
     def _reads_router(self, router: str) -> bool:
@@ -173,7 +176,9 @@ class EngineScraper:
             self._retry_at = self._clock.monotonic() + RETRY_ROUTER_S
             if not was_given_up:
                 logger.warning(
-                    "scraper.router_given_up: the router %s %s; its engines are scraped directly", router, why
+                    "scraper.router_given_up: the router %s %s; its engines are scraped directly",
+                    router,
+                    why,
                 )
             return
         self._gap(router, f"the router {why}")
@@ -191,9 +196,7 @@ class EngineScraper:
 
     def _gap(self, addr: str, why: str) -> None:
         self._warnings.warn(f"scraper.gap: {_kind(why)}", addr=addr, why=why)
-        throttle = self._gaps.setdefault(
-            addr, Throttle(every_s=WARN_EVERY_S, clock=self._clock)
-        )
+        throttle = self._gaps.setdefault(addr, Throttle(every_s=WARN_EVERY_S, clock=self._clock))
         if throttle.allow() is not None:
             self._around.take_gap(addr, why)
 
@@ -205,7 +208,7 @@ class EngineScraper:
         for addr in addrs:
             if addr not in self._engines:
                 self._engines[addr] = Periodic(
-                    lambda addr=addr: self.read_engine(addr),
+                    functools.partial(self.read_engine, addr),
                     every_s=self._settings.every_s,
                     clock=self._clock,
                     name=f"scrape {addr}",
@@ -216,4 +219,8 @@ class EngineScraper:
 
 def _kind(why: str) -> str:
     """Router or engine: few names, as each is remembered."""
-    return "no metrics from the router" if why.startswith("the router") else "no metrics from an engine"
+    return (
+        "no metrics from the router"
+        if why.startswith("the router")
+        else "no metrics from an engine"
+    )

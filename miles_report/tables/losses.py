@@ -35,19 +35,22 @@ def losses(health: pl.DataFrame) -> Iterator[Notice]:
         events.with_columns(stream=pl.when(known).then("stream"))
         .with_columns(kind=pl.col("reason").str.replace_all(r"[0-9.]+", "#"))
         .group_by("stream", "addr", "kind", maintain_order=True)
-        .agg(pl.len(), pl.col("ts").min().alias("t0"), pl.col("ts").max().alias("t1"), pl.col("reason").first())
+        .agg(
+            pl.len(),
+            pl.col("ts").min().alias("t0"),
+            pl.col("ts").max().alias("t1"),
+            pl.col("reason").first(),
+        )
     )
     told: dict[str | None, int] = {}
     for stream, addr, _, n, t0, t1, reason in kinds.iter_rows():
         told[stream] = told.get(stream, 0) + 1
         if told[stream] <= MOST_TOLD:
-            yield _notice(stream, addr, n, t0, t1, reason)
+            when = f"at {_utc(t0)}" if n == 1 else f"{n} times between {_utc(t0)} and {_utc(t1)}"
+            yield _notice(stream, addr, reason, when)
 
 
-def _notice(
-    stream: str | None, addr: str | None, n: int, t0: float, t1: float, reason: str
-) -> Notice:
-    when = f"at {_utc(t0)}" if n == 1 else f"{n} times between {_utc(t0)} and {_utc(t1)}"
+def _notice(stream: str | None, addr: str | None, reason: str, when: str) -> Notice:
     source = "dashboard" if stream is None else f"dashboard/{stream}"
     if stream == ENGINE_SERIES and addr:
         return Notice(

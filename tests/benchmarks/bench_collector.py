@@ -63,7 +63,9 @@ class Figures:
     def tell(self, what, value, unit, budget=None):
         over = budget is not None and value > budget
         self.is_over |= over
-        limit = "" if budget is None else f"   (budget {budget:g} {unit}{', EXCEEDED' if over else ''})"
+        limit = (
+            "" if budget is None else f"   (budget {budget:g} {unit}{', EXCEEDED' if over else ''})"
+        )
         print(f"{what:<58} {value:>10.4g} {unit}{limit}", flush=True)
 
 
@@ -108,7 +110,13 @@ def step_mix(figures, folder):
     sink = board.trajectory_sink()
     metrics = {f"train/value{n}": float(n) for n in range(80)}
     samples = [
-        SimpleNamespace(index=n, group_index=n // 8, weight_versions=["3"], status="completed", response_length=100)
+        SimpleNamespace(
+            index=n,
+            group_index=n // 8,
+            weight_versions=["3"],
+            status="completed",
+            response_length=100,
+        )
         for n in range(512)
     ]
     train, rollout = [], []
@@ -129,7 +137,12 @@ def step_mix(figures, folder):
         rollout.append(1e3 * (ended - between))
         time.sleep(0.05)
     board.finish()
-    figures.tell("a training step on a rank (14 phases, 80 metrics), median", statistics.median(train), "ms", STEP_MS)
+    figures.tell(
+        "a training step on a rank (14 phases, 80 metrics), median",
+        statistics.median(train),
+        "ms",
+        STEP_MS,
+    )
     figures.tell("a rollout of 512 samples of 4 turns, median", statistics.median(rollout), "ms")
 
 
@@ -137,7 +150,11 @@ def ingest_and_flush(figures, folder):
     """Records into the collector and onto the disk."""
     collector = DashboardCollector(CollectorConfig(folder, start_ts=T, buffer_records=N_FLUSHED))
     batches = [
-        [GpuSample(T + n, f"10.0.0.{node}", gpu, 50 + gpu, 70_000 + gpu, 600) for node in range(16) for gpu in range(8)]
+        [
+            GpuSample(T + n, f"10.0.0.{node}", gpu, 50 + gpu, 70_000 + gpu, 600)
+            for node in range(16)
+            for gpu in range(8)
+        ]
         for n in range(N_FLUSHED // 128)
     ]
     n_records = sum(len(batch) for batch in batches)
@@ -186,7 +203,11 @@ def import_time(figures):
         "print(took)"
     )
     took = [
-        float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
+        float(
+            subprocess.run(
+                [sys.executable, "-c", code], check=True, capture_output=True, text=True
+            ).stdout
+        )
         for _ in range(5)
     ]
     figures.tell("import collector", 1e3 * min(took), "ms", IMPORT_MS)
@@ -197,7 +218,9 @@ def main():
     figures = Figures()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        live = DashboardCollector(CollectorConfig(folder / "live", start_ts=T, flush_interval_s=0.2))
+        live = DashboardCollector(
+            CollectorConfig(folder / "live", start_ts=T, flush_interval_s=0.2)
+        )
         live.start()
         hooks(figures, "live", live)
         live.shutdown()

@@ -54,7 +54,7 @@ def serve_engine(kind: str, port: int) -> None:
     info = json.dumps({"model_path": "m", "served_model_name": "m", "tp_size": 1, "dp_size": 1})
 
     class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):  # noqa: N802 - the name that http.server looks for
+        def do_GET(self):
             is_metrics = self.path == "/metrics"
             body = generate_latest(registry) if is_metrics else info.encode()
             self.send_response(200)

@@ -13,7 +13,9 @@ class Rank:
 
     def __init__(self, rank):
         self._rank = rank
-        self._board = collector.init_dashboard(SimpleNamespace(use_miles_dashboard=True), primary=False)
+        self._board = collector.init_dashboard(
+            SimpleNamespace(use_miles_dashboard=True), primary=False
+        )
         self._timer = collector.PhaseTimer()
         self._timer.event_sinks.append(self._board.phase_sink(rank=rank))
         self._trajectories = self._board.trajectory_sink()
@@ -29,7 +31,10 @@ class Rank:
             with self._timer.phase(f"step{self._n}"):
                 self._trajectories.attempt_start(sample)
                 self._trajectories.attempt_end(sample)
-                collector.dashboard_log({"n": self._n, f"rank{self._rank}/step": self._n}, step_key=f"rank{self._rank}/step")
+                collector.dashboard_log(
+                    {"n": self._n, f"rank{self._rank}/step": self._n},
+                    step_key=f"rank{self._rank}/step",
+                )
             slowest = max(slowest, time.perf_counter() - begun)
             self._n += 1
             time.sleep(0.01)

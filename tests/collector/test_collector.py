@@ -141,7 +141,9 @@ def test_the_catalogue_is_in_order_and_written_on_change_only(make, tmp_path):
     }
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{", '{"lanes": [1]}', '{"lanes": {"x": {}, "n:0": 1}}'])
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{", '{"lanes": [1]}', '{"lanes": {"x": {}, "n:0": 1}}']
+)
 def test_a_damaged_catalogue_is_replaced(run, tmp_path, content):
     (tmp_path / "dashboard").mkdir()
     (tmp_path / "dashboard/lane_catalog.json").write_text(content)

@@ -19,9 +19,7 @@ def read(body, addr="http://n:1", wanted=WANTED):
 
 
 def values(scrape):
-    return {
-        (one.addr, one.metric, *one.labels.items()): one.value for one in scrape.samples
-    }
+    return {(one.addr, one.metric, *one.labels.items()): one.value for one in scrape.samples}
 
 
 def test_a_plain_engine():
@@ -118,7 +116,13 @@ def test_a_text_cut_anywhere_gives_all_of_it_or_nothing():
 
 
 @pytest.mark.parametrize(
-    "line", [b"sglang:token_usage zero\n", b'sglang:token_usage{a="b 1\n', b"sglang:token_usage\n", b"\xff\xfe\n"]
+    "line",
+    [
+        b"sglang:token_usage zero\n",
+        b'sglang:token_usage{a="b 1\n',
+        b"sglang:token_usage\n",
+        b"\xff\xfe\n",
+    ],
 )
 def test_a_line_that_cannot_be_read_refuses_the_text(line):
     with pytest.raises(ExpositionError):

@@ -48,7 +48,11 @@ def library(tmp_path_factory):
 
 def read(environment, *argv):
     done = subprocess.run(
-        [sys.executable, "-c", READ, *argv], env=environment, check=True, capture_output=True, text=True
+        [sys.executable, "-c", READ, *argv],
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
     )
     return json.loads(done.stdout), done.stderr
 
@@ -73,7 +77,9 @@ def test_a_virtual_gpu_has_no_power_and_the_older_count_of_memory(answers):
 
 
 def test_a_gpu_split_by_mig_has_no_utilisation_to_make_up_but_processes(answers):
-    assert ["gpus.device_without_utilisation", {"gpu": SPLIT, "error": "split by MIG"}] in answers["warned"]
+    assert ["gpus.device_without_utilisation", {"gpu": SPLIT, "error": "split by MIG"}] in answers[
+        "warned"
+    ]
     assert [one for one in answers["holders"] if one["gpu"] == SPLIT] == [
         {"gpu": SPLIT, "pid": 5000, "name": "ray::train 5000", "mem_mib": 201}
     ]

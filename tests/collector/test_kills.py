@@ -68,9 +68,7 @@ def check(dump, flushed):
     expected = {first + k for first in firsts for k in range(3000)}
     lengths = [line["length"] for line in whole_lines(dashboard / "data_buffer.jsonl")]
     samples = [
-        line["mem_mb"]
-        for path in (dashboard / "gpu_util").iterdir()
-        for line in whole_lines(path)
+        line["mem_mb"] for path in (dashboard / "gpu_util").iterdir() for line in whole_lines(path)
     ]
     for found in (lengths, samples):
         assert len(found) == len(set(found))

@@ -85,7 +85,11 @@ def test_both_parse_alike():
         usable(**vars(parsed(*argv)), use_prometheus=True), start_ts=5.0
     )
     assert config.dashboard == Path("/dump/dashboard")
-    assert (config.start_ts, config.flush_interval_s, config.gpu_sample_interval_s) == (5.0, 0.5, 2.0)
+    assert (config.start_ts, config.flush_interval_s, config.gpu_sample_interval_s) == (
+        5.0,
+        0.5,
+        2.0,
+    )
     assert (config.scrape_interval_s, config.scrape_mode) == (3.0, "direct")
     assert config.metrics == ("sglang_a", "sglang_b")
     assert config.forward_prometheus

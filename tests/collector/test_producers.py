@@ -137,7 +137,11 @@ class Status(enum.Enum):
 
 def sample(index=7, group=2, versions=("3", "4"), **more):
     return SimpleNamespace(
-        index=index, group_index=group, weight_versions=list(versions), status=Status.COMPLETED, **more
+        index=index,
+        group_index=group,
+        weight_versions=list(versions),
+        status=Status.COMPLETED,
+        **more,
     )
 
 
@@ -184,11 +188,18 @@ def test_the_segments_of_turns_come_from_the_metadata_and_the_attempt_ends_once(
         sample(
             response_length=60,
             metadata={
-                "lifecycle": {"t0": T + 9, "t1": T + 12, "turn": 2, "req_ts": T + 8, "prev_t1": T + 3}
+                "lifecycle": {
+                    "t0": T + 9,
+                    "t1": T + 12,
+                    "turn": 2,
+                    "req_ts": T + 8,
+                    "prev_t1": T + 3,
+                }
             },
         ),
         sample(
-            response_length=70, metadata={"lifecycle": {"t0": None, "t1": T + 20, "turn": 3, "prev_t1": T + 12}}
+            response_length=70,
+            metadata={"lifecycle": {"t0": None, "t1": T + 20, "turn": 3, "prev_t1": T + 12}},
         ),
     ]
 
@@ -212,7 +223,12 @@ def test_what_a_sample_lacks_is_unknown():
     queue = Queue(5)
     TrajectorySink(queue, ManualClock()).attempt_end(SimpleNamespace())
     (event,) = queue.take(5)
-    assert (event.sample_index, event.group_index, event.weight_version, event.detail) == (-1, -1, "", "")
+    assert (event.sample_index, event.group_index, event.weight_version, event.detail) == (
+        -1,
+        -1,
+        "",
+        "",
+    )
 
 
 # metrics
@@ -244,7 +260,7 @@ def test_tensors_and_numpy_scalars_become_floats_and_the_rest_is_dropped():
             "np64": np.float64(1.5),
             "np32": np.float32(0.25),
             "npint": np.int64(7),
-            "npbool": np.bool_(True),
+            "npbool": np.bool_(1),
             "array": np.array([4.0]),
             "tensors": Tensor(1, 2),
             "arrays": np.zeros(3),

@@ -149,7 +149,15 @@ def test_ranks_go_on_while_the_collector_is_killed(dump, tmp_path):
     assert "error" not in run.table("notices")["severity"].to_list()
     site = tmp_path / "site"
     subprocess.run(
-        [sys.executable, "-c", "from miles_report.cli import main; main()", "build", dump, "-o", site],
+        [
+            sys.executable,
+            "-c",
+            "from miles_report.cli import main; main()",
+            "build",
+            dump,
+            "-o",
+            site,
+        ],
         check=True,
         cwd=ROOT,
     )
@@ -162,12 +170,16 @@ def test_every_gpu_node_has_one_sampler_also_late_and_restarted_ones(dump, clust
     def samplers():
         return ray.get(the_collector().samplers.remote())
 
-    (first,) = wait_until(lambda: samplers() if list(samplers().values()) == [True] else None, "a sampler")
+    (first,) = wait_until(
+        lambda: samplers() if list(samplers().values()) == [True] else None, "a sampler"
+    )
     wait_until(lambda: lines(dump, "gpu_util") and lines(dump, "gpu_processes"), "samples")
     gpus = {one["gpu"] for one in lines(dump, "gpu_util")}
     assert gpus == set(range(N_GPUS)) - {SPLIT}
     late = cluster.add_node(num_cpus=1, num_gpus=2)
-    found = wait_until(lambda: samplers() if len(samplers()) == 2 else None, "the late node's sampler")
+    found = wait_until(
+        lambda: samplers() if len(samplers()) == 2 else None, "the late node's sampler"
+    )
     assert first in found
     cluster.remove_node(late)
     wait_until(lambda: set(samplers()) == {first}, "the end of the lost node's sampler")
@@ -211,12 +223,16 @@ def test_the_newest_values_reach_the_prometheus_actor(dump):
         args(dump, dashboard_forward_prometheus=True, use_prometheus=True)
     )
     board.data_buffer(5)
-    seen = wait_until(
-        lambda: (lambda got: got if len(got) > 3 * N_GPUS - 3 else None)(ray.get(actor.get.remote())),
-        "a snapshot",
-    )
+
+    def snapshot():
+        seen = ray.get(actor.get.remote())
+        return seen if len(seen) > 3 * (N_GPUS - 1) else None
+
+    seen = wait_until(snapshot, "a snapshot")
     assert seen["dashboard/data_buffer_length"] == 5.0
-    assert [value for name, value in seen.items() if "gpu_util_percent" in name and name.endswith("_3")] == [30.0]
+    assert [
+        value for name, value in seen.items() if "gpu_util_percent" in name and name.endswith("_3")
+    ] == [30.0]
     ray.kill(actor)
 
 

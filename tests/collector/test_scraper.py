@@ -163,7 +163,9 @@ def test_without_a_router_yet_engines_are_read(scrape):
         Answer(200, b""),
     ],
 )
-def test_a_router_without_engine_metrics_is_given_up_with_one_warning(scrape, clock, caplog, answer):
+def test_a_router_without_engine_metrics_is_given_up_with_one_warning(
+    scrape, clock, caplog, answer
+):
     around, web = Around(), Web(router=answer, engine=ENGINE_ANSWER)
     scraper = scrape(around, web)
     for _ in range(10):
@@ -264,7 +266,9 @@ def test_a_slow_engine_does_not_delay_the_others():
     with engine() as fast, raw_server(hangs) as slow:
         around = Around(router="", engines=[slow, fast])
         scraper = EngineScraper(
-            ScrapeSettings("direct", False, SGLANG_METRICS, 0.05), around, SystemClock()
+            ScrapeSettings("direct", use_miles_router=False, metrics=SGLANG_METRICS, every_s=0.05),
+            around,
+            SystemClock(),
         )
         begun = time.monotonic()
         scraper.tick()
@@ -283,12 +287,16 @@ def test_the_real_router_before_engines_of_all_kinds(clock):
     ):
         around = Around(router=address, engines=[plain])
         scraper = EngineScraper(
-            ScrapeSettings("auto", False, SGLANG_METRICS, 2.0), around, ManualClock(wall=T)
+            ScrapeSettings("auto", use_miles_router=False, metrics=SGLANG_METRICS, every_s=2.0),
+            around,
+            ManualClock(wall=T),
         )
         scraper.tick()
         direct = Around(router="", engines=[plain, prefill, dp2])
         reader = EngineScraper(
-            ScrapeSettings("direct", False, SGLANG_METRICS, 2.0), direct, ManualClock(wall=T)
+            ScrapeSettings("direct", use_miles_router=False, metrics=SGLANG_METRICS, every_s=2.0),
+            direct,
+            ManualClock(wall=T),
         )
         for addr in direct.addrs:
             reader.read_engine(addr)

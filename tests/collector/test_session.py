@@ -56,7 +56,10 @@ def test_a_run_without_ray(tmp_path, caplog):
     (phases,) = (tmp_path / "dashboard/phases").iterdir()
     assert len(phases.read_text().splitlines()) == 2
     health = (tmp_path / "dashboard/health.jsonl").read_text().splitlines()
-    assert [json.loads(line)["event"] for line in health] == ["collector_started", "collector_stopped"]
+    assert [json.loads(line)["event"] for line in health] == [
+        "collector_started",
+        "collector_stopped",
+    ]
 
 
 def test_other_processes_without_ray_are_told_once(tmp_path, caplog):

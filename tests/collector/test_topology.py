@@ -22,7 +22,9 @@ def test_an_engine_that_only_the_scraper_sees_is_external():
     topology = EngineTopology()
     topology.tell([A], now=T)
     snapshot = topology.learn([A.addr, "http://x:9"], now=T + 1)
-    assert snapshot == TopologyRecord(T + 1, (A, EngineRecord("http://x:9", "external", -1, (), ())))
+    assert snapshot == TopologyRecord(
+        T + 1, (A, EngineRecord("http://x:9", "external", -1, (), ()))
+    )
     assert topology.learn(["http://x:9"], now=T + 2) is None
 
 

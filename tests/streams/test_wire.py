@@ -110,7 +110,7 @@ def test_an_open_phase_comes_back_open():
 
 
 def test_numbers_of_other_libraries_are_written_as_declared():
-    sample = GpuSample(np.float64(T), "n", np.int64(1), True, 0, 0)
+    sample = GpuSample(np.float64(T), "n", np.int64(1), np.uint8(1), 0, 0)
     assert encode(sample) == (
         b'{"ts":1770161400.0,"node":"n","gpu":1,"util":1,"mem_mb":0,"power_w":0}\n'
     )

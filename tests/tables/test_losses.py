@@ -15,13 +15,22 @@ def dropped(ts, detail, addr=None):
 def notices(tmp_path, *events):
     run = miles_report.open_run(write_telemetry(tmp_path, health=events))
     return [
-        one for one in run.table("notices").to_dicts() if one["code"] in ("records-dropped", "no-engine-answer")
+        one
+        for one in run.table("notices").to_dicts()
+        if one["code"] in ("records-dropped", "no-engine-answer")
     ]
 
 
 def test_no_loss_no_notice(tmp_path):
     assert notices(tmp_path, HealthEvent(T, "collector_started")) == []
-    assert list(losses(pl.DataFrame(schema={"ts": pl.Float64, "event": str, "addr": str, "detail": str}))) == []
+    assert (
+        list(
+            losses(
+                pl.DataFrame(schema={"ts": pl.Float64, "event": str, "addr": str, "detail": str})
+            )
+        )
+        == []
+    )
 
 
 def test_repeated_losses_are_one_notice_with_their_time(tmp_path):
@@ -63,6 +72,8 @@ def test_details_of_any_kind_are_told_and_never_too_many(tmp_path):
         *many,
     )
     messages = [one["message"] for one in found]
-    assert "Telemetry was lost: the collector was restarted (at 2026-02-03 23:30:00 UTC)." in messages
+    assert (
+        "Telemetry was lost: the collector was restarted (at 2026-02-03 23:30:00 UTC)." in messages
+    )
     assert "Telemetry was lost: a clock\\nthat is broken (at 1e+300)." in messages
     assert len([one for one in found if one["source"] == "dashboard/phases"]) == 8

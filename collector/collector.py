@@ -141,7 +141,7 @@ class DashboardCollector:
         event = (
             HealthEvent(now, "records_dropped", detail=RESTARTED)
             if resumes
-            else HealthEvent(now, "collector_started")
+            else HealthEvent(self.config.start_ts or now, "collector_started")
         )
         self._writer.push("health", [event])
         for name in (META_FILE, LANE_CATALOG_FILE):

@@ -1,6 +1,6 @@
 """The collector as a named Ray actor, its samplers on the GPU nodes, and the way to Prometheus.
 
-With `ray_target`, the only modules that import Ray. The actor is pinned to the driver's node, restarts when it dies, and its
+The only module that imports Ray. The actor is pinned to the driver's node, restarts when it dies, and its
 calls are never executed twice: a call that was under way at its death is lost rather than repeated.
 """
 
@@ -10,12 +10,12 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 import ray
-from ray.exceptions import RayError
+from ray.exceptions import GetTimeoutError, PendingCallsLimitExceeded, RayActorError, RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from collector.collector import DashboardCollector
 from collector.gpus.sampler import GpuSampler
-from collector.ray_target import COLLECTOR_NAME, RayTarget, find_collector
+from collector.remote_target import ChannelGoneError, RemoteTarget
 from miles_report.runtime.clock import SystemClock
 from miles_report.runtime.throttle import Throttle, ThrottledWarnings
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+COLLECTOR_NAME = "miles_dashboard_collector"
 PROMETHEUS_NAME = "miles_prometheus_collector"
 
 MOST_PENDING_CALLS = 64
@@ -87,6 +88,62 @@ def gpu_ids() -> tuple[int, ...]:
         return ()
 
 
+def find_collector() -> ActorChannel | None:
+    """The collector of this job; null if there is none, or no Ray."""
+    if not ray.is_initialized():  # asking would start a cluster
+        return None
+    try:
+        return ActorChannel(ray.get_actor(COLLECTOR_NAME))
+    except (ValueError, RayError):
+        return None
+
+
+def ray_target(clock: Clock, handle: Any = None) -> RemoteTarget:
+    """The collector actor as a target.
+
+    Args:
+        clock: for its limits.
+        handle: of the actor; null: it is found by its name.
+    """
+    channel = None if handle is None else ActorChannel(handle)
+    return RemoteTarget(clock, find_collector, channel=channel)
+
+
+class ActorChannel:
+    """The way to the actor; see `Channel`. Calls return nothing, so nothing of them is kept anywhere."""
+
+    def __init__(self, handle: Any) -> None:
+        """Knows the actor by its handle, which survives restarts."""
+        self._handle = handle
+        self._probe: Any = None
+
+    def send(self, method: str, value: Any) -> bool:
+        """Sends a call and forgets it."""
+        try:
+            getattr(self._handle, method).options(num_returns=0).remote(value)
+        except PendingCallsLimitExceeded:
+            return False
+        return True
+
+    def probe(self) -> None:
+        """Sends a ping and keeps its reference; the last one, if the actor is not there to be pinged."""
+        try:
+            self._probe = self._handle.ping.remote()
+        except PendingCallsLimitExceeded:
+            return
+
+    def life(self) -> str | None:
+        """Looks whether the ping was answered."""
+        if self._probe is None or not ray.wait([self._probe], timeout=0)[0]:
+            return None
+        try:
+            return str(ray.get(self._probe, timeout=0.1).life)
+        except RayActorError as cause:
+            raise ChannelGoneError from cause
+        except GetTimeoutError:
+            return None
+
+
 class CollectorActor(DashboardCollector):
     """The collector with its fleet of samplers; runs inside the actor."""
 
@@ -121,7 +178,7 @@ class SamplerActor:
         """Starts at once."""
         clock = SystemClock()
         self._sampler = GpuSampler(
-            RayTarget(clock, handle=collector), node=node_address(), every_s=every_s, clock=clock
+            ray_target(clock, collector), node=node_address(), every_s=every_s, clock=clock
         )
         self._sampler.start()
 
@@ -241,19 +298,3 @@ class PrometheusForwarder:
         except RayError as cause:
             self._handle = None
             self._warnings.warn("ray_backend.prometheus_failed", error=repr(cause))
-
-
-__all__ = [
-    "COLLECTOR_NAME",
-    "PROMETHEUS_NAME",
-    "CollectorActor",
-    "PrometheusForwarder",
-    "RayTarget",
-    "SamplerActor",
-    "SamplerFleet",
-    "find_collector",
-    "gpu_ids",
-    "node_address",
-    "start_collector",
-    "stop_collector",
-]

@@ -197,7 +197,7 @@ def ray_dashboard(config: CollectorConfig | None) -> Dashboard:
     clock = SystemClock()
     handle = None if config is None else ray_backend.start_collector(config)
     return Dashboard(
-        ray_backend.RayTarget(clock, handle=handle),
+        ray_backend.ray_target(clock, handle),
         node=ray_backend.node_address(),
         gpus=ray_backend.gpu_ids(),
         clock=clock,

@@ -113,7 +113,7 @@ def test_ranks_go_on_while_the_collector_is_killed(dump, tmp_path):
         n_then = len(lines(dump, "engine_series"))
         results = ray.get(work, timeout=120)
         wait_until(lambda: len(lines(dump, "engine_series")) > n_then + 10, "more scrapes")
-        assert all(n > 100 for n, _ in results)
+        assert all(n > 100 and slowest < 2.0 for n, slowest in results)
         assert ray.get([rank.finish.remote() for rank in ranks]) == [True] * 4
         for rank in ranks:
             ray.kill(rank)
@@ -202,19 +202,6 @@ def test_a_collector_that_hangs_holds_nobody(dump):
     ray.kill(rank)
     collector.finish_dashboard()
     assert {one["step"] for one in lines(dump, "metrics")} == set(range(n))
-
-
-def test_without_a_collector_a_process_warns_once_and_sends_nothing(cluster, caplog, clock):
-    from collector.ray_target import RayTarget
-
-    target = RayTarget(clock, resolve_s=5.0)
-    assert target.push_phases([1]) is False
-    for _ in range(10):
-        clock.advance(2.0)
-        target.push_phases([1])
-    assert target.is_off
-    assert target.push_phases([1]) is None
-    assert caplog.text.count("ray_target.no_collector") == 1
 
 
 def test_the_newest_values_reach_the_prometheus_actor(dump):

@@ -1,16 +1,14 @@
-"""The collector actor as a target: pushes that are sent and forgotten, from any process of the job.
+"""A collector in another process as a target: pushes that are sent and forgotten.
 
-Nothing here waits for the actor. It is found by name; a push that finds too many others under way is refused and offered again by
-the outbox; an actor that started anew is told the router and the engines again.
+Nothing here waits for it. It is found when it is first needed; a push that finds too many others under way is refused and offered
+again by the outbox; a collector that started anew is told the router and the engines again. How messages travel is a channel's
+business.
 """
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
-
-import ray
-from ray.exceptions import GetTimeoutError, PendingCallsLimitExceeded, RayActorError, RayError
+from typing import TYPE_CHECKING, Any, Protocol
 
 from miles_report.runtime.throttle import ThrottledWarnings
 
@@ -22,53 +20,65 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-COLLECTOR_NAME = "miles_dashboard_collector"
-
 RESOLVE_S = 30.0
 """How long the collector is looked for at first; the driver starts it before the ranks."""
 
+LOOK_EVERY_S = 1.0
 PROBE_EVERY_S = 10.0
 WARN_EVERY_S = 300.0
 
 
-def find_collector() -> Any:
-    """The handle of the collector; null if there is none, or no Ray."""
-    if not ray.is_initialized():  # asking would start a cluster
-        return None
-    try:
-        return ray.get_actor(COLLECTOR_NAME)
-    except (ValueError, RayError):
-        return None
+class ChannelGoneError(Exception):
+    """The collector at the other end died; it may be back under its name."""
 
 
-class RayTarget:
+class Channel(Protocol):
+    """The way to one collector. No method waits."""
+
+    def send(self, method: str, value: Any) -> bool:
+        """Calls a method of the collector; False if too many calls are under way. May raise anything."""
+        ...
+
+    def probe(self) -> None:
+        """Asks which life the collector is in."""
+        ...
+
+    def life(self) -> str | None:
+        """The answer to the last probe; null while there is none.
+
+        Raises:
+            ChannelGoneError: it died.
+        """
+        ...
+
+
+class RemoteTarget:
     """See `Target`. One thread uses it."""
 
     def __init__(
         self,
         clock: Clock,
+        find: Callable[[], Channel | None],
         *,
-        handle: Any = None,
-        find: Callable[[], Any] = find_collector,
+        channel: Channel | None = None,
         resolve_s: float = RESOLVE_S,
     ) -> None:
         """Prepares; the collector is looked for at the first push.
 
         Args:
             clock: for the limits below.
-            handle: of the collector, where it is known.
-            find: how to look for it.
-            resolve_s: how long; then one warning, and nothing is sent any more.
+            find: how to look for it; null: it is not there (yet).
+            channel: to it, where it is known.
+            resolve_s: how long it is looked for at first; then one warning, and nothing is sent any more.
         """
         self._clock = clock
         self._find = find
         self._warnings = ThrottledWarnings(logger, every_s=WARN_EVERY_S, clock=clock)
-        self._handle = handle
+        self._channel = channel
         self._give_up_at: float | None = clock.monotonic() + resolve_s
         self._is_off = False
-        self._look_again_at = 0.0
-        self._probe: Any = None
-        self._probe_at = 0.0
+        self._look_at = clock.monotonic()
+        self._probe_at: float | None = clock.monotonic()
         self._life: str | None = None
         self._state: dict[str, Any] = {}
 
@@ -119,61 +129,53 @@ class RayTarget:
         if self._is_off:
             return None
         try:
-            self._look_after_handle()
-            if self._handle is None:
+            self._look_after_channel()
+            if self._channel is None:
                 return None if self._is_off else False
-            getattr(self._handle, method).options(num_returns=0).remote(value)
-        except PendingCallsLimitExceeded:
-            return False
-        except Exception as cause:  # noqa: BLE001 - the barrier of a collector hook: Ray may be going down
-            self._warnings.warn("ray_target.send_failed", method=method, error=repr(cause))
+            return self._channel.send(method, value)
+        except Exception as cause:  # noqa: BLE001 - the barrier of a collector hook: the cluster may be going down
+            self._warnings.warn("remote_target.send_failed", method=method, error=repr(cause))
             return None
-        return True
 
-    def _look_after_handle(self) -> None:
-        """Looks for the collector, or at the answer of the last probe."""
+    def _look_after_channel(self) -> None:
+        """Looks for the collector, or at the answer to the last probe."""
         now = self._clock.monotonic()
-        if self._handle is None:
+        if self._channel is None:
             self._look(now)
-        elif self._probe is None:
-            if now >= self._probe_at:
-                self._probe = self._handle.ping.remote()
-        else:
-            self._read_probe(now)
+        elif self._probe_at is None:
+            self._read_probe(self._channel, now)
+        elif now >= self._probe_at:
+            self._channel.probe()
+            self._probe_at = None
 
     def _look(self, now: float) -> None:
-        if now < self._look_again_at:
+        if now < self._look_at:
             return
-        self._look_again_at = now + 1.0
-        self._handle = self._find()
-        if self._handle is not None:
+        self._look_at = now + LOOK_EVERY_S
+        self._channel = self._find()
+        if self._channel is not None:
             self._give_up_at = None
             self._probe_at = now
         elif self._give_up_at is not None and now >= self._give_up_at:
             self._is_off = True
             logger.warning(
-                "ray_target.no_collector: there is no actor %s; this process sends no telemetry",
-                COLLECTOR_NAME,
+                "remote_target.no_collector: none was found; this process sends no telemetry"
             )
 
-    def _read_probe(self, now: float) -> None:
-        """Never waits. An actor that is gone for good is looked for by name again; one that began anew is told the state."""
-        ready, _ = ray.wait([self._probe], timeout=0)
-        if not ready:
-            return
-        probe, self._probe = self._probe, None
-        self._probe_at = now + PROBE_EVERY_S
+    def _read_probe(self, channel: Channel, now: float) -> None:
+        """A collector that is gone is looked for again; one that began anew is told the state."""
         try:
-            life = ray.get(probe, timeout=0.1).life
-        except RayActorError:
-            self._warnings.warn("ray_target.collector_died")
-            self._handle = self._find()  # the same one while it restarts
-            self._give_up_at = None
-            self._probe_at = now + 1.0
+            life = channel.life()
+        except ChannelGoneError:
+            self._warnings.warn("remote_target.collector_died")
+            self._channel = None
+            self._give_up_at = None  # there was one: it is looked for as long as this process lives
+            self._look_at = now + LOOK_EVERY_S
             return
-        except (RayError, GetTimeoutError):
+        if life is None:
             return
+        self._probe_at = now + PROBE_EVERY_S
         if self._life is not None and life != self._life:
             for method, value in self._state.items():
-                getattr(self._handle, method).options(num_returns=0).remote(value)
+                channel.send(method, value)
         self._life = life

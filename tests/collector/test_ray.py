@@ -185,6 +185,28 @@ def test_every_gpu_node_has_one_sampler_also_late_and_restarted_ones(dump, clust
     wait_until(lambda: set(samplers()) == {first}, "the end of the lost node's sampler")
 
 
+def test_a_sampler_that_dies_is_started_again_but_not_at_once(cluster, clock):
+    from collector.ray_backend import SamplerFleet
+
+    fleet = SamplerFleet(None, 1.0, clock)
+
+    def states_after_a_look():
+        fleet.reconcile()
+        return fleet.states()
+
+    (node,) = wait_until(
+        lambda: (found := states_after_a_look()) and all(found.values()) and found, "a sampler"
+    )
+    first = fleet._samplers[node]
+    ray.kill(first)
+    wait_until(lambda: states_after_a_look() == {}, "its death")
+    clock.advance(31.0)
+    wait_until(lambda: states_after_a_look() == {node: True}, "another sampler")
+    assert fleet._samplers[node] is not first
+    fleet.stop()
+    assert states_after_a_look() == {}
+
+
 def test_a_collector_that_hangs_holds_nobody(dump):
     """Pushes pile up to a bound, then the outbox keeps them; when it wakes up everything arrives or is counted."""
     collector.init_dashboard(args(dump))

@@ -113,7 +113,7 @@ def metrics_page(metrics: pl.DataFrame, data_buffer: pl.DataFrame) -> Page:
         path="metrics.html",
         template="metrics.html",
         title="Metrics",
-        subtitle=_subtitle(summaries),
+        subtitle=_subtitle(metrics, len(summaries)),
         section="metrics",
         view="metrics",
         values={
@@ -263,15 +263,11 @@ def _buffer(data_buffer: pl.DataFrame) -> dict[str, Any] | None:
     }
 
 
-def _subtitle(summaries: list[MetricSummary]) -> str:
-    last = [
-        summary.last_step
-        for summary in summaries
-        if summary.step_key == "rollout/step" and summary.last_step is not None
-    ]
-    keys = shown.plural(len(summaries), "key")
-    steps = f", {shown.plural(max(last) + 1, 'step')}" if last else ""
-    return f"{keys}{steps}; logged as recorded, dump/* computed from the dumps"
+def _subtitle(metrics: pl.DataFrame, n_keys: int) -> str:
+    of_rollouts = metrics.filter(pl.col("step_key") == "rollout/step")
+    n_steps = of_rollouts.get_column("step").drop_nulls().n_unique()
+    steps = f", {shown.plural(n_steps, 'step')}" if n_steps else ""
+    return f"{shown.plural(n_keys, 'key')}{steps}; logged as recorded, dump/* computed from the dumps"
 
 
 def _start(metrics: pl.DataFrame, data_buffer: pl.DataFrame) -> float | None:

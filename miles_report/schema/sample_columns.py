@@ -124,7 +124,7 @@ STEPS = Table(
         Column("n_trained", "i64", "Samples with a train row.", label="Train rows", null="the step cannot be read", form="count"),
         Column("reward_mean", "f64", "Mean raw_reward over samples that have one.", label="Reward", null="no rewards", form="number"),
         Column("reward_std", "f64", "Sample standard deviation of raw_reward.", label="Reward sd", null="fewer than two rewards", form="number"),
-        Column("response_length_mean", "f64", "Mean response length over samples.", label="Response length", unit="tokens", null="no samples", form="count"),
+        Column("response_length_mean", "f64", "Mean response length over samples.", label="Length", unit="tokens", null="no samples", form="count"),
         Column("truncated_frac", "f64", "Share of samples that hit the length limit.", label="Truncated", null="no samples", form="frac"),
         Column("zero_std_group_frac", "f64", "Share of groups whose rewards are all equal.", label="Zero-std groups", null="no groups", form="frac"),
         Column("mean_abs_lp_diff", "f64", "Mean over samples of their mean_abs_lp_diff.", label="|lp diff|", unit="nats", null="not recorded", form="logprob"),

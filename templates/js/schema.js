@@ -42,7 +42,7 @@ export const TABLES = {
     {"name": "n_trained", "kind": "i64", "doc": "Samples with a train row.", "label": "Train rows", "unit": "", "null": "the step cannot be read", "form": "count", "group": "", "rounding": "none"},
     {"name": "reward_mean", "kind": "f64", "doc": "Mean raw_reward over samples that have one.", "label": "Reward", "unit": "", "null": "no rewards", "form": "number", "group": "", "rounding": "none"},
     {"name": "reward_std", "kind": "f64", "doc": "Sample standard deviation of raw_reward.", "label": "Reward sd", "unit": "", "null": "fewer than two rewards", "form": "number", "group": "", "rounding": "none"},
-    {"name": "response_length_mean", "kind": "f64", "doc": "Mean response length over samples.", "label": "Response length", "unit": "tokens", "null": "no samples", "form": "count", "group": "", "rounding": "none"},
+    {"name": "response_length_mean", "kind": "f64", "doc": "Mean response length over samples.", "label": "Length", "unit": "tokens", "null": "no samples", "form": "count", "group": "", "rounding": "none"},
     {"name": "truncated_frac", "kind": "f64", "doc": "Share of samples that hit the length limit.", "label": "Truncated", "unit": "", "null": "no samples", "form": "frac", "group": "", "rounding": "none"},
     {"name": "zero_std_group_frac", "kind": "f64", "doc": "Share of groups whose rewards are all equal.", "label": "Zero-std groups", "unit": "", "null": "no groups", "form": "frac", "group": "", "rounding": "none"},
     {"name": "mean_abs_lp_diff", "kind": "f64", "doc": "Mean over samples of their mean_abs_lp_diff.", "label": "|lp diff|", "unit": "nats", "null": "not recorded", "form": "logprob", "group": "", "rounding": "none"},

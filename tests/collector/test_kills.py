@@ -60,15 +60,18 @@ def whole_lines(path):
 def check(dump, flushed):
     """Every line that is complete can be read, no record is there twice, and every record of a finished flush is there."""
     dashboard = dump / "dashboard"
-    for name in ("meta.json", "lane_catalog.json"):
-        json.loads((dashboard / name).read_text())
+    assert json.loads((dashboard / "meta.json").read_text())["start_ts"] == 1770161400.0
+    for path in dashboard.glob("*.json"):
+        json.loads(path.read_text())
     for path in dashboard.rglob("*.jsonl"):
         whole_lines(path)
     firsts = [int(line) for line in flushed.read_text().splitlines()]
     expected = {first + k for first in firsts for k in range(3000)}
-    lengths = [line["length"] for line in whole_lines(dashboard / "data_buffer.jsonl")]
+    lengths = [
+        line["length"] for path in dashboard.glob("data_buffer.jsonl") for line in whole_lines(path)
+    ]
     samples = [
-        line["mem_mb"] for path in (dashboard / "gpu_util").iterdir() for line in whole_lines(path)
+        line["mem_mb"] for path in dashboard.glob("gpu_util/*") for line in whole_lines(path)
     ]
     for found in (lengths, samples):
         assert len(found) == len(set(found))

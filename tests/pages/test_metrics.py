@@ -126,6 +126,10 @@ class TestPage:
         assert "x/nan rollout/step not finite – – 1" in rows
         assert "x/name rollout/step text – – 1" in rows
 
+    def test_steps_are_counted_however_they_are_numbered(self):
+        page = page_of(logged("a/b", [1.0, 2.0], first=700), logged("a/b", [3.0], first=10**9))
+        assert page.subtitle.startswith("1 key, 3 steps;")
+
     def test_pinned_charts_stand_without_script(self):
         page = page_of(
             logged("perf/step_time", [10.0, 20.0]),

@@ -122,6 +122,7 @@ def query_page(
             "engine_bytes": engine_bytes,
             "bytes": total,
             "place": PLACE,
+            "sample_columns": _own_columns(sizes),
         },
     )
 
@@ -162,6 +163,12 @@ def _field(table: str, column: Column) -> Field:
     kind = KINDS[inner] + ("[]" if inner != column.kind else "")
     doc = f"{column.doc} Absent: {column.null}." if column.null else column.doc
     return Field(column.name, kind, doc, f"glossary.html#{table}.{column.name}")
+
+
+def _own_columns(sizes: Mapping[str, TableSize]) -> list[str]:
+    """Columns of samples that the schema does not declare, such as components of the reward."""
+    known = {column.name for column in TABLES["samples"].columns}
+    return [name for name in sizes.get("samples", TableSize()).columns if name not in known]
 
 
 def rows_text(rows: int) -> str:

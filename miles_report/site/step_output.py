@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from concurrent.futures import Executor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from miles_report.errors import SourceError
+from miles_report.errors import BuildError, SourceError
 from miles_report.pages.index_reading import reading_rows
 from miles_report.pages.rollouts_rows import EVAL_SCHEMA, eval_rows
 from miles_report.pages.step import step_page, unavailable_step_page
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from miles_report.sources.step_data import StepData
     from miles_report.step_tables import StepTables
 
+logger = logging.getLogger(__name__)
 
 SMALL_TABLES = ("token_texts", "samples", "groups", "conversations", "texts")
 """Tables of a step besides `tokens`, which is larger than all of them."""
@@ -76,16 +78,31 @@ def make_step(
         encoder: compresses tokens; a thread does so while the page is made, since both take about as long.
 
     Returns:
-        Its record; the state of a step that cannot be read is broken or writing, with a notice.
+        Its record; the state of a step that cannot be read is broken or writing, with a notice. A step on which this
+        program itself fails is broken too, so that it does not cost the others.
 
     Raises:
         BuildError: the site cannot be written.
     """
     try:
-        made = _readable(run, task, facts, writer, encoder)
+        return _remember(task, _readable(run, task, facts, writer, encoder), writer)
     except SourceError as error:
-        made = _unreadable(run, task, facts, error)
-    return _remember(task, made, writer)
+        trouble = error
+    except BuildError:
+        raise
+    except Exception as error:
+        logger.exception("%s failed", task)
+        trouble = _own_fault(run, task, error)
+    return _remember(task, _unreadable(run, task, facts, trouble), writer)
+
+
+def _own_fault(run: Run, task: StepTask, error: Exception) -> SourceError:
+    stamp = run.files.rollout(task.step, evaluation=task.evaluation)
+    return SourceError(
+        str(task) if stamp is None else stamp.name,
+        "",
+        f"miles-report itself failed on it ({type(error).__name__}: {error}); please report this with the file",
+    )
 
 
 @dataclass(frozen=True)

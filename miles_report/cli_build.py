@@ -116,14 +116,14 @@ def check_command(context: click.Context, path: Path) -> None:
             click.echo(f"damaged: {problem}")
         click.echo(report.summary)
         context.exit(1 if report.problems else 0)
+    from miles_report.pages.format import plural
     from miles_report.run import open_run
 
     run = open_run(path)
     notices = run.notices
     _print_notices(notices)
-    click.echo(
-        f"{path}: {len(run.steps)} steps, {len(run.eval_steps)} evaluations, {len(notices)} notices"
-    )
+    counts = ((run.steps, "step"), (run.eval_steps, "evaluation"), (notices, "notice"))
+    click.echo(f"{path}: {', '.join(plural(len(found), word) for found, word in counts)}")
     context.exit(1 if any(notice.severity == "error" for notice in notices) else 0)
 
 

@@ -175,8 +175,10 @@ def _read_top(path: Path, reader: FolderReader) -> _Top:
     except OSError as cause:
         raise UsageError(f"{shown} cannot be listed: {cause.strerror}.") from cause
     if not set(top.folders) & set(IDENTIFYING):
+        refused = [told for told in reader.notices() if told.source in IDENTIFYING]
+        why = "".join(f" {told.source}: {told.message}" for told in refused)
         raise UsageError(
-            f"{shown} is not a Miles dump: it holds none of {', '.join(IDENTIFYING)}. "
+            f"{shown} is not a Miles dump: it holds none of {', '.join(IDENTIFYING)}.{why} "
             "Give the directory that --dump-details names."
         )
     known = {*IDENTIFYING, *IGNORED, "trajectory", "dashboard_columns", "tokenizer"}

@@ -156,11 +156,11 @@ def test_an_output_directory_without_permission(dump, tmp_path):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A disk of 6 MB, where this machine lets us mount one."""
+    """A disk of 20 MB, where this machine lets us mount one."""
     place = tmp_path / "disk"
     place.mkdir()
     mounted = shutil.which("mount") and subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", place], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", place], capture_output=True, check=False
     )
     if not mounted or mounted.returncode:
         pytest.skip("file systems cannot be mounted here")

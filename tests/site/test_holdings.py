@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from miles_report.site.slices import Slice
+from miles_report.slices.slice import Slice
 
 from miles_report.site.assets import ENGINE, asset_paths, write_assets
 from miles_report.site.holdings import table_sizes

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from miles_report.slices.slice import Slice
-
 from miles_report.site.assets import ENGINE, asset_paths, write_assets
 from miles_report.site.holdings import table_sizes
 from miles_report.site.writer import MemoryWriter
+from miles_report.slices.slice import Slice
 
 
 def part(path, rows, size, *columns):

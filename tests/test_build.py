@@ -13,8 +13,8 @@ from miles_report.build import BuildOptions, build
 from miles_report.errors import BuildError, NotFoundError, UsageError
 from miles_report.site.generation import GenerationStore
 from miles_report.site.lock import build_lock
-from miles_report.site.slices import content_hash
 from miles_report.site.verify import verify_site
+from miles_report.slices.slice import content_hash
 
 ONE_JOB = BuildOptions(jobs=1)
 

@@ -15,7 +15,7 @@ import miles_report
 from miles_report.build import BuildOptions, build
 from miles_report.run_wide import lifecycles
 from miles_report.schema.tables import PER_STEP, TABLES
-from miles_report.site.read import open_catalog, open_step, read_table
+from miles_report.slices.read import open_catalog, open_step, read_table
 
 NAMES = sorted(path.name for path in (Path(__file__).parent / "data" / "dumps").iterdir())
 RUN_WIDE = ("run", "metrics", "steps", "bubbles", "data_buffer", "mfu", "notable", "notices")

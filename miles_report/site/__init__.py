@@ -1,1 +1,1 @@
-"""The site: slices, catalogues, HTML, assets, and the state of the last build."""
+"""The site: its files and pages, HTML, assets, and the state of the last build."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import miles_report
 from miles_report.errors import BuildError
-from miles_report.site.catalog import FileEntry
-from miles_report.site.slices import content_hash
+from miles_report.slices.catalog import FileEntry
+from miles_report.slices.slice import content_hash
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,13 +14,13 @@ import polars as pl
 
 from miles_report.pages.format import value as show_value
 from miles_report.schema.tables import TABLES
-from miles_report.site.read import read_table
+from miles_report.slices.read import read_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from miles_report.site.catalog import Catalog
-    from miles_report.site.read import ReadFile
+    from miles_report.slices.catalog import Catalog
+    from miles_report.slices.read import ReadFile
 
 CELL = re.compile(r"([a-z_]+)\.([A-Za-z0-9_.]+)@(-?\d+)")
 """Table, column, and the value of the table's key."""

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import miles_report
-from miles_report.site.catalog import finite
-from miles_report.site.slices import content_hash
+from miles_report.slices.catalog import finite
+from miles_report.slices.slice import content_hash
 from miles_report.streams.partition import partition_key
 
 if TYPE_CHECKING:

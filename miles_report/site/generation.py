@@ -11,8 +11,8 @@ import shutil
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from miles_report.site.catalog import FileEntry
 from miles_report.site.writer import STATE_FOLDER, TEMPORARY
+from miles_report.slices.catalog import FileEntry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from miles_report.run_wide import lifecycles
-from miles_report.site.catalog import FileEntry, step_folder
 from miles_report.site.generation import has_file
-from miles_report.site.read import read_slices
-from miles_report.site.slices import Slice
 from miles_report.site.step_output import write_table
+from miles_report.slices.catalog import FileEntry, step_folder
+from miles_report.slices.read import read_slices
+from miles_report.slices.slice import Slice
 from miles_report.tables.frames import empty_table
 from miles_report.tables.trajectories import step_window
 

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from miles_report.pages.page import Page
-    from miles_report.site.catalog import FileEntry
     from miles_report.site.publish import Publisher
     from miles_report.site.records import StepRecord
     from miles_report.site.state import StepStore
     from miles_report.site.writer import SiteWriter
+    from miles_report.slices.catalog import FileEntry
 
 StepKey = tuple[int, bool]
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from miles_report.site.assets import ROBOTS, ROBOTS_TEXT, write_assets
-from miles_report.site.catalog import FileEntry, StepEntry, root_catalog, step_catalog
 from miles_report.site.lifecycle_output import write_lifecycles
 from miles_report.site.run_output import run_facts, run_tables, write_run_tables
+from miles_report.slices.catalog import FileEntry, StepEntry, root_catalog, step_catalog
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from miles_report.site.generation import Generation
     from miles_report.site.lifecycle_output import Lifecycles
     from miles_report.site.records import StepRecord
-    from miles_report.site.slices import Slice
     from miles_report.site.writer import DirectoryWriter
+    from miles_report.slices.slice import Slice
 
 StepKey = tuple[int, bool]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from miles_report.site.catalog import FileEntry
 from miles_report.site.generation import Generation, GenerationStore, has_file
 from miles_report.site.sweep import sweep
+from miles_report.slices.catalog import FileEntry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,8 +13,8 @@ from miles_report.pages.index_reading import SAMPLE_COLUMNS
 from miles_report.pages.page import Choice, Link, Page
 from miles_report.pages.rollouts_rows import EVAL_SCHEMA
 from miles_report.run import StepOutline
-from miles_report.site.catalog import FileEntry
-from miles_report.site.slices import Slice
+from miles_report.slices.catalog import FileEntry
+from miles_report.slices.slice import Slice
 from miles_report.tables.frames import table_schema
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from miles_report.pages.page import Page
     from miles_report.run import Run
     from miles_report.site.records import StepRecord
-    from miles_report.site.slices import Slice
     from miles_report.site.writer import SiteWriter
+    from miles_report.slices.slice import Slice
 
 RUN_TABLES = ("run", "steps", "metrics", "bubbles", "data_buffer", "mfu", "notable", "notices")
 """Tables of the root catalogue."""

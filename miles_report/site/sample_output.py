@@ -10,7 +10,7 @@ from miles_report.pages.sample import sample_page
 from miles_report.pages.sample_payload import payload
 from miles_report.pages.step_places import step_title
 from miles_report.site.html import render_body, render_page
-from miles_report.site.read import ReadFile, open_catalog, read_table
+from miles_report.slices.read import ReadFile, open_catalog, read_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from miles_report.errors import BuildError
 from miles_report.site.records import BodyRecord, StepRecord
-from miles_report.site.slices import content_hash
 from miles_report.site.writer import STATE_FOLDER
+from miles_report.slices.slice import content_hash
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,11 +16,12 @@ from miles_report.pages.rollouts_rows import EVAL_SCHEMA, eval_rows
 from miles_report.pages.step import step_page, unavailable_step_page
 from miles_report.pages.step_places import step_title
 from miles_report.run import StepOutline
-from miles_report.site.catalog import FileEntry, step_folder
 from miles_report.site.html import figure_file, render_body
 from miles_report.site.records import READING_SCHEMA, BodyRecord, StepRecord
-from miles_report.site.slices import Slice, content_hash, encode_table
 from miles_report.site.state import save_step
+from miles_report.slices.catalog import FileEntry, step_folder
+from miles_report.slices.encoding import encode_table
+from miles_report.slices.slice import Slice, content_hash
 from miles_report.tables.tokens import tokens_table
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from miles_report.site.slices import content_hash
+from miles_report.slices.slice import content_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

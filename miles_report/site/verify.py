@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from miles_report.pages.format import plural
-from miles_report.site.catalog import Catalog, FileEntry, parse_catalog
 from miles_report.site.figures import FigureCheck, Shown
-from miles_report.site.slices import content_hash
+from miles_report.slices.catalog import Catalog, FileEntry, parse_catalog
+from miles_report.slices.slice import content_hash
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from miles_report.site.slices import Slice
+    from miles_report.slices.slice import Slice
 
 ENTRANCE = "index.html"
 MAGIC = b"PAR1"

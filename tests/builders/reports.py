@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 from click.testing import CliRunner
 
 from miles_report.cli import main
-from miles_report.site.read import open_catalog, open_step, read_table
+from miles_report.slices.read import open_catalog, open_step, read_table
 
 if TYPE_CHECKING:
     import polars as pl
     from click.testing import Result
 
-    from miles_report.site.catalog import Catalog
+    from miles_report.slices.catalog import Catalog
 
 ROOT = Path(__file__).parents[2]
 NAMED_CATALOG = re.compile(r'<body[^>]* data-catalog="([^"]+)"')

@@ -6,15 +6,14 @@ a sample larger than a slice is split, by position.
 
 from __future__ import annotations
 
-import hashlib
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from miles_report.site.numeric import NumericEncoder
-from miles_report.site.parquet import TableEncoder
+from miles_report.slices.numeric import NumericEncoder
+from miles_report.slices.parquet import TableEncoder
+from miles_report.slices.slice import Slice, content_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -27,64 +26,10 @@ if TYPE_CHECKING:
 
 TARGET_BYTES = (1 << 20) * 15 // 16  # so that most stay below 1 MiB
 MAX_BYTES = 8 << 20
-HASH_DIGITS = 16
 FIRST_RATIO = 0.35  # encoded over raw bytes, until the first slice of a table has shown its own
 
 NOT_IN_SLICES: Mapping[str, tuple[str, ...]] = {"tokens": ("token_text", "imp_ratio")}
 """Columns that readers derive: the text from `token_texts` by id, the ratio as exp(lp_diff)."""
-
-
-@dataclass(frozen=True)
-class Slice:
-    """One file of a table, as the catalogue lists it.
-
-    Attributes:
-        path: from the root of the site.
-        bytes: size of the file.
-        sha256: first 16 hex digits of the hash of its content.
-        rows: how many it holds.
-        columns: in order.
-        keys: smallest and largest value of each range key that is never null in the slice.
-    """
-
-    path: str
-    bytes: int
-    sha256: str
-    rows: int
-    columns: tuple[str, ...]
-    keys: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        """As in the catalogue."""
-        return {
-            "path": self.path,
-            "bytes": self.bytes,
-            "sha256": self.sha256,
-            "rows": self.rows,
-            "columns": list(self.columns),
-            "keys": {name: list(pair) for name, pair in self.keys.items()},
-        }
-
-    @classmethod
-    def from_json(cls, entry: Mapping[str, Any]) -> Slice:
-        """Back from the catalogue.
-
-        Raises:
-            KeyError, TypeError, ValueError, AttributeError: it is not an entry of a catalogue.
-        """
-        return cls(
-            path=str(entry["path"]),
-            bytes=int(entry["bytes"]),
-            sha256=str(entry["sha256"]),
-            rows=int(entry["rows"]),
-            columns=tuple(str(name) for name in entry["columns"]),
-            keys={str(name): (low, high) for name, (low, high) in entry["keys"].items()},
-        )
-
-
-def content_hash(content: bytes) -> str:
-    """What names a file by its content: 16 hex digits of its sha-256."""
-    return hashlib.sha256(content).hexdigest()[:HASH_DIGITS]
 
 
 def encode_table(

@@ -14,8 +14,9 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from miles_report.site.parquet import decode
-from miles_report.site.slices import MAX_BYTES, TARGET_BYTES, Slice, encode_table
+from miles_report.slices.encoding import MAX_BYTES, TARGET_BYTES, encode_table
+from miles_report.slices.parquet import decode
+from miles_report.slices.slice import Slice
 from miles_report.tables.frames import conform, empty_table
 
 ROOT = Path(__file__).parents[2]

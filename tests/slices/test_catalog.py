@@ -8,7 +8,9 @@ import polars as pl
 import pytest
 
 from miles_report.errors import NotFoundError
-from miles_report.site.catalog import (
+from miles_report.site.step_output import write_table
+from miles_report.site.writer import MemoryWriter
+from miles_report.slices.catalog import (
     FileEntry,
     StepEntry,
     json_bytes,
@@ -16,10 +18,8 @@ from miles_report.site.catalog import (
     root_catalog,
     step_catalog,
 )
-from miles_report.site.read import open_catalog, open_step, read_table
-from miles_report.site.slices import content_hash
-from miles_report.site.step_output import write_table
-from miles_report.site.writer import MemoryWriter
+from miles_report.slices.read import open_catalog, open_step, read_table
+from miles_report.slices.slice import content_hash
 from miles_report.tables.frames import conform, empty_table, table_schema
 
 

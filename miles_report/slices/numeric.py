@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from miles_report.schema.tables import TABLES
 from miles_report.site.columns import Nulls, NumericColumn, encode_columns
-from miles_report.site.parquet import RANGE_KEYS, narrow
-from miles_report.site.rounding import shorten
+from miles_report.slices.parquet import RANGE_KEYS, narrow
+from miles_report.slices.rounding import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

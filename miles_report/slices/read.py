@@ -12,13 +12,13 @@ import polars as pl
 
 from miles_report.errors import NotFoundError
 from miles_report.schema.tables import TABLES
-from miles_report.site.catalog import parse_catalog
-from miles_report.site.parquet import decode
+from miles_report.slices.catalog import parse_catalog
+from miles_report.slices.parquet import decode
 from miles_report.tables.frames import conform
 
 if TYPE_CHECKING:
-    from miles_report.site.catalog import Catalog
-    from miles_report.site.slices import Slice
+    from miles_report.slices.catalog import Catalog
+    from miles_report.slices.slice import Slice
 
 ReadFile = Callable[[str], bytes]
 """Content of a file of the site by its path."""

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miles_report.site.rounding import shorten
+from miles_report.slices.rounding import shorten
 
 finite_floats = st.lists(
     st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=50

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from miles_report.site.slices import Slice, content_hash
+from miles_report.slices.slice import Slice, content_hash
 
 VERSION = 1
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from miles_report.run import RunFacts
+    from miles_report.facts import RunFacts
 
 Progress = Callable[[str, int, int], None]
 """Told (stage, done, total) as the build goes on."""

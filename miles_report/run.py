@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from miles_report.errors import NotFoundError, SourceError, StillWritingError
+from miles_report.facts import RunFacts
 from miles_report.notices import STILL_WRITING, Notice
 from miles_report.run_wide import RUN_WIDE, gather_notices
 from miles_report.schema.tables import PER_STEP
@@ -64,23 +65,6 @@ class StepOutline:
     def is_final(self) -> bool:
         """Whether reading the same files later gives the same: none of them may still be being written."""
         return self.state != "writing" and all(told.code != STILL_WRITING for told in self.notices)
-
-
-@dataclass(frozen=True)
-class RunFacts:
-    """What the pages of a step and of a sample may know of the run.
-
-    Attributes:
-        run_name: of meta.json, else the name of the dump's folder.
-        args: the recorded arguments; empty without telemetry.
-        start_ts: start of the last attempt; null without telemetry.
-        has_tokenizer: whether tokens have text.
-    """
-
-    run_name: str
-    args: Mapping[str, Any] = field(default_factory=dict)
-    start_ts: float | None = None
-    has_tokenizer: bool = False
 
 
 class Run:

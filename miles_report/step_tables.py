@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from miles_report.errors import NotFoundError, UsageError
 from miles_report.tables.conversations import conversations_table
 from miles_report.tables.frames import empty_table
 from miles_report.tables.groups import groups_table
 from miles_report.tables.notable import notable_table
 from miles_report.tables.samples import samples_table
+from miles_report.tables.selection import check_row, rows_of_sample, single_row
 from miles_report.tables.steps import steps_row
 from miles_report.tables.texts import texts_table
 from miles_report.tables.tokens import token_texts_table, tokens_table
@@ -136,26 +136,13 @@ class StepTables:
     def _rows(self, *, row: int | None, sample: int | None) -> list[int]:
         rows = self.samples["row"]
         if row is not None:
-            if row >= rows.len():
-                raise NotFoundError(
-                    f"Step {self.step} has {rows.len()} rows; there is no row {row}."
-                )
+            check_row(row, rows.len(), self.step)
             return [row]
         if sample is not None:
-            found: list[int] = self.samples.filter(pl.col("sample_index") == sample)[
-                "row"
-            ].to_list()
-            if not found:
-                raise NotFoundError(f"Step {self.step} has no sample {sample}.")
-            return found
+            return rows_of_sample(self.samples, sample, self.step)
         return list(rows)
 
     def _single_row(self, row: int | None, sample: int | None) -> int | None:
         if row is None and sample is None:
             return None
-        rows = self._rows(row=row, sample=sample)
-        if len(rows) > 1:
-            raise UsageError(
-                f"Rows {', '.join(map(str, rows))} of step {self.step} share sample index {sample}: give row instead."
-            )
-        return rows[0]
+        return single_row(self._rows(row=row, sample=sample), sample, self.step)

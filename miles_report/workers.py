@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
     from pathlib import Path
 
-    from miles_report.run import RunFacts
+    from miles_report.facts import RunFacts
     from miles_report.site.records import StepRecord
     from miles_report.site.sample_output import SampleTask
     from miles_report.site.step_output import StepTask

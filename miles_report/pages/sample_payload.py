@@ -17,7 +17,7 @@ import polars as pl
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from miles_report.run import RunFacts
+    from miles_report.facts import RunFacts
 
 VERSION = 1
 NOT_CARRIED = frozenset(

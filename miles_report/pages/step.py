@@ -28,7 +28,7 @@ from miles_report.pages.step_strip import eval_strip, train_strip
 if TYPE_CHECKING:
     import polars as pl
 
-    from miles_report.run import RunFacts
+    from miles_report.facts import RunFacts
     from miles_report.step_tables import StepTables
 
 MAX_ROWS = 50

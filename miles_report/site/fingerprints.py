@@ -16,7 +16,7 @@ from miles_report.streams.partition import partition_key
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from miles_report.run import RunFacts
+    from miles_report.facts import RunFacts
     from miles_report.sources.files import DumpFiles, FileStamp
 
 PARTITION = re.compile(r"[0-9]{8}_[0-9]{2}")

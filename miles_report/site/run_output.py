@@ -66,7 +66,7 @@ def run_facts(
     return {
         "run_name": name,
         "args": args,
-        **{key: row[key] for key in ("start_ts", "t0", "t1", "state")},
+        **{key: row[key] for key in ("start_ts", "t0", "t1", "state", "has_tokenizer")},
     }
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from miles_report.run import RunFacts
+    from miles_report.facts import RunFacts
     from miles_report.site.html import Shell
 
 

@@ -27,8 +27,9 @@ from miles_report.tables.tokens import tokens_table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from miles_report.facts import RunFacts
     from miles_report.pages.page import Page
-    from miles_report.run import Run, RunFacts
+    from miles_report.run import Run
     from miles_report.site.writer import SiteWriter
     from miles_report.sources.step_data import StepData
     from miles_report.step_tables import StepTables

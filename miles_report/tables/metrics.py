@@ -40,6 +40,13 @@ def metrics_table(
         list(table_schema("metrics"))
     )
     table = pl.concat([logged, _dump_values(steps)]) if steps is not None else logged
+    return of_axis_and_key(table, step_key=step_key, metric=metric)
+
+
+def of_axis_and_key(
+    table: pl.DataFrame, *, step_key: str | None = None, metric: str | None = None
+) -> pl.DataFrame:
+    """The rows of `metrics` logged against an axis, and of one key; null: of all."""
     if step_key is not None:
         table = table.filter(pl.col("step_key") == step_key)
     if metric is not None:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from miles_report.errors import NotFoundError, UsageError
 from miles_report.schema.tables import TABLES
 from miles_report.sources.sequences import Series
 from miles_report.tables.frames import conform
+from miles_report.tables.selection import check_row, check_span_has_row, clipped_span
 from miles_report.tables.statistics import nullable, validity, with_validity
 
 if TYPE_CHECKING:
@@ -173,19 +173,11 @@ class _Window:
 def _window(data: StepData, row: int | None, start: int | None, end: int | None) -> _Window:
     n_samples = data.rollout.n_samples
     if row is None:
-        if start is not None or end is not None:
-            raise UsageError("start and end select positions of one sample: give row or sample.")
+        check_span_has_row(start, end)
         return _Window(data, range(n_samples), 0, None)
-    if not 0 <= row < n_samples:
-        raise NotFoundError(f"Step {data.step} has {n_samples} rows; there is no row {row}.")
+    check_row(row, n_samples, data.step)
     length = int(np.diff(data.rollout.token_offsets[row : row + 2])[0])
-    first = 0 if start is None else start
-    last = length if end is None else min(end, length)
-    if first < 0 or last < 0:
-        raise UsageError("start and end count from 0.")
-    if first >= last and (start is not None or end is not None):
-        raise UsageError(f"start {first} is not before end {last}: the sample has {length} tokens.")
-    return _Window(data, range(row, row + 1), first, last)
+    return _Window(data, range(row, row + 1), *clipped_span(start, end, length))
 
 
 def _mask(data: StepData) -> Series:

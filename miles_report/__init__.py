@@ -4,6 +4,7 @@
 import miles_report
 run = miles_report.open_run("/dump")
 samples = run.table("samples", step=0)      # polars.DataFrame, columns as in the glossary
+site = miles_report.open_site("https://…")  # the same tables of a published report
 ```
 """
 
@@ -13,12 +14,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from miles_report.published import Site, open_site
     from miles_report.run import Run, open_run
 
-__all__ = ["Run", "__version__", "open_run"]
+__all__ = ["Run", "Site", "__version__", "open_run", "open_site"]
 __version__ = "0.1.0"
 
-_HOMES = {"Run": "miles_report.run", "open_run": "miles_report.run"}
+_HOMES = {
+    "Run": "miles_report.run",
+    "Site": "miles_report.published",
+    "open_run": "miles_report.run",
+    "open_site": "miles_report.published",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from miles_report.errors import SourceError
 from miles_report.pages.format import value as show_value
 from miles_report.schema.tables import TABLES
 from miles_report.slices.read import read_table
@@ -101,7 +102,7 @@ class FigureCheck:
             known = name in catalog.tables
             try:
                 self._tables[key] = read_table(self._read, catalog, name) if known else None
-            except (OSError, ValueError):
+            except (OSError, ValueError, SourceError):
                 self._tables[key] = None
         return self._tables[key]
 

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html.parser import HTMLParser
 from typing import Any
 
 from miles_report.slices.slice import Slice, content_hash
@@ -148,6 +149,26 @@ def parse_catalog(path: str, content: bytes) -> Catalog:
     except (KeyError, TypeError, AttributeError, json.JSONDecodeError, UnicodeDecodeError) as cause:
         raise ValueError(f"{path} is damaged: it is not a catalogue.") from cause
     return Catalog(path=path, facts=facts, tables=tables, steps=steps)
+
+
+def named_catalog(page: str) -> str:
+    """Path of the catalogue that a page names; "" if it names none.
+
+    Args:
+        page: its HTML.
+    """
+    parser = _BodyParser()
+    parser.feed(page)
+    return parser.catalog
+
+
+class _BodyParser(HTMLParser):
+    catalog = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Looks at the body only."""
+        if tag == "body":
+            self.catalog = dict(attrs).get("data-catalog") or ""
 
 
 def json_bytes(value: Any) -> bytes:

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from miles_report.errors import NotFoundError
+from miles_report.errors import NotFoundError, SourceError, StillWritingError
 from miles_report.schema.tables import TABLES
 from miles_report.slices.catalog import parse_catalog
 from miles_report.slices.parquet import decode
 from miles_report.tables.frames import conform
+from miles_report.tables.selection import clipped_span
 
 if TYPE_CHECKING:
-    from miles_report.slices.catalog import Catalog
+    from miles_report.slices.catalog import Catalog, FileEntry
     from miles_report.slices.slice import Slice
 
 ReadFile = Callable[[str], bytes]
@@ -28,24 +29,38 @@ def open_catalog(read: ReadFile, path: str) -> Catalog:
     """The catalogue at that path.
 
     Raises:
-        ValueError: it is damaged.
         OSError: it is not there.
+        ValueError: it is damaged.
     """
     return parse_catalog(path, read(path))
 
 
-def open_step(read: ReadFile, root: Catalog, step: int, *, evaluation: bool) -> Catalog:
-    """The catalogue of one step.
+def find_step(root: Catalog, step: int, *, evaluation: bool) -> FileEntry:
+    """The catalogue of one step, as the root catalogue lists it.
 
     Raises:
-        NotFoundError: the site has no such step, or could not read it when it was built.
+        NotFoundError: the site has no such step.
+        SourceError: the step could not be read when the site was built.
+        StillWritingError: the same, because it was still being written.
     """
     entry = root.step(step, evaluation=evaluation)
-    if entry is None or entry.catalog is None:
-        what = f"eval of step {step}" if evaluation else f"step {step}"
-        why = "not in this report" if entry is None else entry.state
-        raise NotFoundError(f"The site has no data of {what}: it is {why}.")
-    return open_catalog(read, entry.catalog.path)
+    what = f"evaluation {step}" if evaluation else f"step {step}"
+    if entry is None:
+        raise NotFoundError(f"There is no {what} in this report.")
+    if entry.catalog is None:
+        kind = StillWritingError if entry.state == "writing" else SourceError
+        reason = f"it was {entry.state} when the report was built, which holds no data of it: see its notices."
+        raise kind(root.path, what, reason)
+    return entry.catalog
+
+
+def open_step(read: ReadFile, root: Catalog, step: int, *, evaluation: bool) -> Catalog:
+    """The catalogue of one step, opened.
+
+    Raises:
+        NotFoundError, SourceError: as `find_step`.
+    """
+    return open_catalog(read, find_step(root, step, evaluation=evaluation).path)
 
 
 def read_table(
@@ -66,15 +81,43 @@ def read_table(
 
     Raises:
         NotFoundError: the catalogue does not list the table.
-        OSError, ValueError: a slice is missing or damaged.
+        OSError: a slice is missing.
+        SourceError: a slice is damaged.
     """
-    slices = catalog.tables.get(name)
-    if slices is None:
-        raise NotFoundError(f"{catalog.path} has no table {name}.")
+    slices = _slices_of(catalog, name)
     frame = read_slices(read, slices, row=row)
     if name == "tokens":
         frame = _with_derived(frame, read, catalog, text=text)
     return _declared(frame, name)
+
+
+def read_span(
+    read: ReadFile, catalog: Catalog, row: int, start: int | None, end: int | None
+) -> pl.DataFrame:
+    """The `tokens` of one sample at positions [start, end); slices that hold other positions of it alone are not opened.
+
+    Args:
+        read: gives the content of a file of the site.
+        catalog: of a step.
+        row: the sample, which the step has.
+        start: first position; null: from the first.
+        end: position after the last, clipped to the sample's length; null: to the last.
+
+    Raises:
+        UsageError: the positions selected are none.
+        OSError: a slice is missing.
+        SourceError: a slice is damaged.
+    """
+    slices = _slices_of(catalog, "tokens")
+    passed = [entry for entry in slices if _is_passed(entry, row, start or 0, end)]
+    opened = tuple(entry for entry in slices if entry not in passed)
+    frame = read_slices(read, opened or slices[:1], row=row)
+    lengths = [int(entry.keys["position"][1]) + 1 for entry in passed]
+    if frame.height:
+        lengths.append(int(frame["position"][-1]) + 1)
+    first, last = clipped_span(start, end, max(lengths, default=0))
+    frame = frame.filter(pl.col("position").is_between(first, last, closed="left"))
+    return _declared(_with_derived(frame, read, catalog, text=True), "tokens")
 
 
 def read_slices(
@@ -88,18 +131,42 @@ def read_slices(
         row: only this sample, where the table has rows of samples; null: all.
 
     Raises:
-        OSError, ValueError: a slice is missing or damaged.
+        OSError: a slice is missing.
+        SourceError: a slice is damaged.
     """
-    parts = [decode(read(entry.path)) for entry in slices if row is None or _may_hold(entry, row)]
-    frame = pl.concat(parts) if parts else decode(read(slices[0].path)).clear()
+    parts = [_decoded(read, entry) for entry in slices if row is None or _may_hold(entry, row)]
+    frame = pl.concat(parts) if parts else _decoded(read, slices[0]).clear()
     if row is not None and "row" in frame.columns:
         frame = frame.filter(pl.col("row") == row)
     return frame
 
 
+def _decoded(read: ReadFile, entry: Slice) -> pl.DataFrame:
+    content = read(entry.path)
+    try:
+        return decode(content)
+    except (ValueError, OSError, NotImplementedError) as cause:
+        raise SourceError(entry.path, "", "it is damaged: it cannot be decoded.") from cause
+
+
+def _slices_of(catalog: Catalog, name: str) -> tuple[Slice, ...]:
+    slices = catalog.tables.get(name)
+    if slices is None:
+        raise NotFoundError(f"{catalog.path} has no table {name}.")
+    return slices
+
+
 def _may_hold(entry: Slice, row: int) -> bool:
     low, high = entry.keys.get("row", (row, row))
     return low <= row <= high
+
+
+def _is_passed(entry: Slice, row: int, start: int, end: int | None) -> bool:
+    """Whether a slice holds tokens of that sample only, and none in the span."""
+    positions = entry.keys.get("position")
+    if positions is None or entry.keys.get("row") != (row, row):
+        return False
+    return positions[1] < start or (end is not None and positions[0] >= end)
 
 
 def _with_derived(
@@ -116,4 +183,6 @@ def _with_derived(
 
 
 def _declared(frame: pl.DataFrame, name: str) -> pl.DataFrame:
-    return conform(name, frame) if name in TABLES else frame
+    """As declared; whole numbers of the run's own, which slices hold as narrow as they fit, get their width back."""
+    wide = frame.with_columns(pl.col(pl.Int32).cast(pl.Int64))
+    return conform(name, wide) if name in TABLES else wide

@@ -7,7 +7,7 @@ import json
 import polars as pl
 import pytest
 
-from miles_report.errors import NotFoundError
+from miles_report.errors import NotFoundError, SourceError
 from miles_report.site.step_output import write_table
 from miles_report.site.writer import MemoryWriter
 from miles_report.slices.catalog import (
@@ -114,9 +114,9 @@ def test_the_root_catalogue_leads_to_the_steps(written):
     catalog = parse_catalog(root.path, content)
     assert catalog.steps == steps
     assert open_step(writer.files.__getitem__, catalog, 3, evaluation=False).path == entry.path
-    with pytest.raises(NotFoundError, match="step 4: it is broken"):
+    with pytest.raises(SourceError, match="step 4: it was broken when the report was built"):
         open_step(writer.files.__getitem__, catalog, 4, evaluation=False)
-    with pytest.raises(NotFoundError, match="eval of step 3: it is not in this report"):
+    with pytest.raises(NotFoundError, match="no evaluation 3 in this report"):
         open_step(writer.files.__getitem__, catalog, 3, evaluation=True)
 
 

@@ -1,0 +1,129 @@
+"""Tables of a published site under the parameters of their declaration: the rules of a dump, over slices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from miles_report.errors import NotFoundError, UsageError
+from miles_report.slices.read import read_span, read_table
+from miles_report.tables.metrics import of_axis_and_key
+from miles_report.tables.selection import (
+    check_row,
+    check_span_has_row,
+    rows_of_sample,
+    single_row,
+)
+
+if TYPE_CHECKING:
+    from miles_report.slices.catalog import Catalog
+    from miles_report.slices.read import ReadFile
+
+
+def run_table(
+    read: ReadFile, root: Catalog, name: str, *, step: list[int] | None = None, **selection: Any
+) -> pl.DataFrame:
+    """A table about the run as a whole.
+
+    Args:
+        read: gives the content of a file of the site.
+        root: the root catalogue.
+        name: of the table.
+        step: of `notable`: only these; null: all.
+        **selection: step_key and metric of `metrics`.
+
+    Raises:
+        NotFoundError: the report has no such step.
+    """
+    known = {entry.step for entry in root.steps}
+    for one in step or ():
+        if one not in known:
+            raise NotFoundError(f"There is no step {one} in this report.")
+    frame = read_table(read, root, name)
+    if name == "metrics":
+        frame = of_axis_and_key(frame, **selection)
+    return frame if step is None else frame.filter(pl.col("step").is_in(step))
+
+
+def step_table(
+    read: ReadFile,
+    catalog: Catalog,
+    step: int,
+    name: str,
+    *,
+    row: int | None = None,
+    sample: int | None = None,
+    start: int | None = None,
+    end: int | None = None,
+) -> pl.DataFrame:
+    """A table of one step, of one sample if row or sample names it.
+
+    Args:
+        read: gives the content of a file of the site.
+        catalog: of the step.
+        step: its number, for messages.
+        name: of the table.
+        row: of the sample in the rollout file.
+        sample: its index.
+        start: of `tokens`: first position.
+        end: of `tokens`: position after the last, clipped to the sample's length.
+
+    Raises:
+        NotFoundError: the step has no such row or sample.
+        UsageError: several rows share the sample index and the table takes only one; the positions selected are none.
+    """
+    if row is None and sample is None:
+        check_span_has_row(start, end)
+        return read_table(read, catalog, name)
+    rows = _rows(read, catalog, step, row=row, sample=sample)
+    if name == "tokens":
+        return read_span(read, catalog, single_row(rows, sample, step), start, end)
+    return pl.concat([read_table(read, catalog, name, row=one) for one in rows])
+
+
+def step_lifecycles(
+    read: ReadFile,
+    catalog: Catalog,
+    step: int,
+    *,
+    row: int | None = None,
+    sample: int | None = None,
+) -> pl.DataFrame:
+    """The `trajectories` of one step, of one sample if row or sample names it.
+
+    Raises:
+        NotFoundError: the step has no such row or sample.
+    """
+    frame = read_table(read, catalog, "trajectories")
+    if row is None and sample is None:
+        return frame
+    rows = _rows(read, catalog, step, row=row, sample=sample)
+    samples = read_table(read, catalog, "samples").filter(pl.col("row").is_in(rows))
+    return frame.filter(
+        pl.col("sample_index").is_in(samples["sample_index"].drop_nulls().to_list())
+    )
+
+
+def check_lifecycles(step: list[int] | None, t0: float | None, t1: float | None) -> list[int]:
+    """The steps whose lifecycles are asked for.
+
+    Raises:
+        UsageError: none, or a window of time, which slices do not have.
+    """
+    if step is None:
+        raise UsageError("A report holds lifecycles by step: give step, or ask the dump itself.")
+    if t0 is not None or t1 is not None:
+        raise UsageError("Give either step or a window t0, t1; a step has its own window.")
+    return step
+
+
+def _rows(
+    read: ReadFile, catalog: Catalog, step: int, *, row: int | None, sample: int | None
+) -> list[int]:
+    """The rows that row or sample names; of a row the catalogue alone knows whether it is there."""
+    if row is not None:
+        check_row(row, sum(part.rows for part in catalog.tables.get("samples", ())), step)
+        return [row]
+    assert sample is not None
+    return rows_of_sample(read_table(read, catalog, "samples"), sample, step)

@@ -29,6 +29,7 @@ from miles_report.slices.files import (
 )
 from miles_report.slices.read import find_step
 from miles_report.slices.select import check_lifecycles, run_table, step_lifecycles, step_table
+from miles_report.sources.files import IDENTIFYING
 from miles_report.tables.frames import empty_table
 from miles_report.tables.parameters import checked, known_table
 
@@ -233,4 +234,6 @@ def open_site(
     if ADDRESS.match(text):
         return Site(HttpFiles(text, opener=opener, timeout_s=timeout_s))
     folder = Path(place)
+    if any((folder / name).is_dir() for name in IDENTIFYING):
+        raise UsageError(f"There is no report at {folder}. It is a dump: open it with open_run.")
     return Site(FolderFiles(folder.parent if folder.is_file() else folder))

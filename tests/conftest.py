@@ -51,3 +51,19 @@ def dump_copy(dumps, tmp_path):
         return age(target)
 
     return copy
+
+
+@pytest.fixture(scope="session")
+def built(dumps, tmp_path_factory):
+    """Sites of recorded dumps without own sample pages, each built once a session: `built("agentic")` is its folder."""
+    from miles_report.build import BuildOptions, build
+
+    sites = {}
+
+    def site(name: str) -> Path:
+        if name not in sites:
+            sites[name] = tmp_path_factory.mktemp("built") / name
+            build(dumps / name, sites[name], BuildOptions(pages="none", jobs=1))
+        return sites[name]
+
+    return site

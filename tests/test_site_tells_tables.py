@@ -10,25 +10,21 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from builders.told import assert_told
 
 import miles_report
-from miles_report.build import BuildOptions, build
 from miles_report.run_wide import lifecycles
 from miles_report.schema.tables import PER_STEP, TABLES
 from miles_report.slices.read import open_catalog, open_step, read_table
 
 NAMES = sorted(path.name for path in (Path(__file__).parent / "data" / "dumps").iterdir())
 RUN_WIDE = ("run", "metrics", "steps", "bubbles", "data_buffer", "mfu", "notable", "notices")
-HALF_STEP = 2.0**-15
-HALF_BIT = 2.0**-14
-ROUNDING = {column.name: column.rounding for table in TABLES.values() for column in table.columns}
 
 
 @pytest.fixture(scope="module", params=NAMES)
-def pair(request, dumps, tmp_path_factory):
+def pair(request, dumps, built):
     """An opened run and its site: (run, read, root catalogue)."""
-    site = tmp_path_factory.mktemp("site") / request.param
-    build(dumps / request.param, site, BuildOptions(pages="none", jobs=1))
+    site = built(request.param)
     (root,) = (site / "data").glob("catalog-*.json")
     read = lambda path: (site / path).read_bytes()  # noqa: E731 - the shape that readers take
     return (
@@ -36,40 +32,6 @@ def pair(request, dumps, tmp_path_factory):
         read,
         open_catalog(read, f"data/{root.name}"),
     )
-
-
-def is_told(column, told, true):
-    if told is None or true is None or not isinstance(true, float) or not math.isfinite(true):
-        return told == true or (
-            isinstance(true, float)
-            and isinstance(told, float)
-            and math.isnan(told) == math.isnan(true)
-            and (math.isnan(true) or told == true)
-        )
-    rounding = ROUNDING.get(column, "2^-14" if column not in ROUNDING else "none")
-    if rounding == "2^-14":
-        return abs(told - true) <= HALF_STEP * (1 + 1e-6) + abs(true) * 2.0**-23
-    if rounding == "13 bits":
-        return abs(told - true) <= abs(true) * HALF_BIT * (1 + 1e-6)
-    return told == true
-
-
-def assert_told(name, told, true):
-    assert told.columns == true.columns
-    assert told.height == true.height
-    for column in true.columns:
-        a, b = told[column], true[column]
-        assert a.dtype == b.dtype, (name, column)
-        if a.equals(b, null_equal=True):
-            continue
-        if column == "imp_ratio":
-            continue  # follows from lp_diff, checked apart
-        bad = [
-            i
-            for i, (x, y) in enumerate(zip(a.to_list(), b.to_list(), strict=True))
-            if not is_told(column, x, y)
-        ]
-        assert not bad, (name, column, bad[:3], a[bad[0]], b[bad[0]])
 
 
 def test_run_wide_tables(pair):
@@ -90,11 +52,6 @@ def test_tables_of_every_step(pair):
         for name in PER_STEP:
             told = read_table(read, catalog, name)
             assert_told(name, told, run.table(name, step=step, evaluation=evaluation))
-            if name == "tokens":
-                ratio = told.select(
-                    (pl.col("imp_ratio").log() - pl.col("lp_diff")).abs().max()
-                ).item()
-                assert ratio is None or not math.isfinite(ratio) or ratio < 1e-4
         if not evaluation:
             true = run.table("trajectories", step=step)
             assert true.equals(lifecycles(run, step, run.open_step(step).sample_indices()))
@@ -134,15 +91,15 @@ def table_of_page(run, path):
 
 
 @pytest.mark.parametrize("name", ["agentic", "removed", "basic", "rollout_only", "pp"])
-def test_fifty_numbers_of_rendered_pages(name, dumps, tmp_path):
+def test_fifty_numbers_of_rendered_pages(name, dumps, built):
     """Numbers picked at random from pages, read as text, are the tables' numbers as LOOK writes them."""
-    build(dumps / name, tmp_path / "site", BuildOptions(pages="none", jobs=1))
+    site = built(name)
     run = miles_report.open_run(dumps / name)
     shown = []
-    for page in sorted((tmp_path / "site").rglob("*.html")):
+    for page in sorted(site.rglob("*.html")):
         parser = Marked()
         parser.feed(page.read_text())
-        path = page.relative_to(tmp_path / "site").as_posix()
+        path = page.relative_to(site).as_posix()
         shown += [(path, cell, text) for cell, text in parser.found]
     assert len({path for path, _, _ in shown}) >= 3
     keys = {"steps": "step", "samples": "row", "groups": "group_index"}

@@ -6,6 +6,7 @@ the catalogue decide; what was cut off on its way is fetched once more.
 
 from __future__ import annotations
 
+import functools
 import http.client
 import zlib
 from typing import TYPE_CHECKING, Protocol
@@ -17,6 +18,7 @@ from miles_report.errors import SourceError, UsageError
 from miles_report.slices.slice import content_hash
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from miles_report.slices.catalog import FileEntry
@@ -189,14 +191,7 @@ def fetch_entry(files: SiteFiles, entry: FileEntry) -> bytes:
         UntrueFileError: it is missing, cut off or altered.
         SourceError: it cannot be had, or lies outside the site.
     """
-    _check_inside(files, entry.path)
-    problem = ""
-    for _ in range(ATTEMPTS):
-        content = files.fetch(entry.path)
-        problem = _problem(content, entry)
-        if not problem:
-            return content
-    raise UntrueFileError(files.name(entry.path), "", problem)
+    return _fetch_proved(files, entry.path, functools.partial(_problem, entry))
 
 
 def fetch_named(files: SiteFiles, path: str) -> bytes:
@@ -205,30 +200,30 @@ def fetch_named(files: SiteFiles, path: str) -> bytes:
     Raises:
         UntrueFileError, SourceError: as `fetch_entry`.
     """
-    _check_inside(files, path)
-    content = files.fetch(path)
-    if content_hash(content) not in path:
-        raise UntrueFileError(files.name(path), "", ALTERED)
-    return content
+    return _fetch_proved(
+        files, path, lambda content: "" if content_hash(content) in path else ALTERED
+    )
 
 
-def _problem(content: bytes, entry: FileEntry) -> str:
+def _fetch_proved(files: SiteFiles, path: str, problem_of: Callable[[bytes], str]) -> bytes:
+    """The content of a file; one that has a problem is fetched once more, since it may have been cut off on its way."""
+    steps = path.split("/")
+    if ":" in path or "\\" in path or {"", ".", ".."} & set(steps):
+        reason = f"its catalogue names {path!r}, which is no file of a report."
+        raise SourceError(files.name("index.html"), "", reason)
+    problem = ""
+    for _ in range(ATTEMPTS):
+        content = files.fetch(path)
+        problem = problem_of(content)
+        if not problem:
+            return content
+    raise UntrueFileError(files.name(path), "", problem)
+
+
+def _problem(entry: FileEntry, content: bytes) -> str:
     if len(content) != entry.bytes:
         return (
             f"it has {len(content)} bytes where {entry.bytes} were written: it was cut off or altered. "
             "Build or copy the report again."
         )
-    if content_hash(content) != entry.sha256:
-        return ALTERED
-    return ""
-
-
-def _check_inside(files: SiteFiles, path: str) -> None:
-    """A catalogue may come from anywhere: what it names must not lead out of the site."""
-    steps = path.split("/")
-    if not path or ":" in path or "\\" in path or {"", ".", ".."} & set(steps):
-        raise SourceError(
-            files.name("index.html"),
-            "",
-            f"its catalogue names {path!r}, which is no file of a report.",
-        )
+    return "" if content_hash(content) == entry.sha256 else ALTERED

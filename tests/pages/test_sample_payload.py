@@ -15,8 +15,8 @@ from builders.dumps import (
 )
 from builders.steps import tables_of
 
-from miles_report.pages.sample_payload import parse_json, payload, plain, whole_text
 from miles_report.facts import RunFacts
+from miles_report.pages.sample_payload import parse_json, payload, plain, whole_text
 
 FACTS = RunFacts("run", {"eps_clip": 0.2, "secret": "x"}, 100.0, has_tokenizer=True)
 

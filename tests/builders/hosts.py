@@ -238,8 +238,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body[: len(body) // 2])
             self.close_connection = True
             return
+        self.served.sent.append((path, len(body)))  # before the reader can know that it is there
         self.wfile.write(body)
-        self.served.sent.append((path, len(body)))
 
     def _head(self, path: str, length: int, headers: dict[str, str] | None = None) -> None:
         suffix = path.rpartition(".")[2]

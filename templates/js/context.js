@@ -1,5 +1,5 @@
 import { openCatalog } from './data/catalog.js';
-import { fetchBytes } from './data/fetch.js';
+import { fetchBytes, isRebuilt } from './data/fetch.js';
 import { createUrlState } from './state/url.js';
 
 /** @typedef {import('./types').Context} Context */
@@ -17,6 +17,7 @@ export function createContext(page, codecs) {
   const block = page.getElementById('page-data');
   const fileProtocol = page.location.protocol === 'file:';
   const opened = once(() => openCatalog(context, catalog));
+  const address = page.location.href.replace(/#.*/, '');
   /** @type {Context} */
   const context = {
     page: JSON.parse(block?.textContent || '{}'),
@@ -30,6 +31,7 @@ export function createContext(page, codecs) {
     codecs,
     cache: new Map(),
     fetch: path => fetchBytes(root + path, fileProtocol),
+    rebuilt: () => isRebuilt(address, catalog),
   };
   return context;
 }
@@ -37,10 +39,16 @@ export function createContext(page, codecs) {
 /**
  * @template T
  * @param {() => Promise<T>} make
- * @returns {() => Promise<T>} the first call's promise, for every call
+ * @returns {() => Promise<T>} one promise for every call, until it fails: the next call makes another
  */
 function once(make) {
   /** @type {Promise<T> | undefined} */
   let made;
-  return () => (made ??= make());
+  return () => {
+    if (!made) {
+      made = make();
+      made.catch(() => { made = undefined; });
+    }
+    return made;
+  };
 }

@@ -1,5 +1,6 @@
 import { mountCharts } from './charts.js';
 import { createContext } from './context.js';
+import { failure } from './ui/failure.js';
 import { mountShell } from './ui/shell.js';
 import { VIEWS } from './views.js';
 
@@ -13,6 +14,13 @@ export function start(codecs) {
   mountShell(document, context);
   const main = document.getElementById('main');
   const mount = VIEWS[document.body.dataset.view ?? ''];
-  if (main && mount) mount(main, context);
+  if (main && mount) {
+    try {
+      mount(main, context);
+    } catch (error) {
+      context.log.warn('The page stays as the build drew it.', error);
+      main.prepend(failure(error, { what: 'What script adds to this page' }));
+    }
+  }
   mountCharts(document, context);
 }

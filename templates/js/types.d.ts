@@ -70,7 +70,7 @@ export interface Context {
   href(path: string): string;
   /** path from the site root of a bundled file by its logical name ("vega.js"); null if not there */
   asset(name: string): string | null;
-  /** the page's own catalogue, fetched once; rejects with SliceError or FileProtocolError */
+  /** the page's own catalogue, fetched once unless that fails; rejects with SliceError or FileProtocolError */
   catalog(): Promise<Catalog>;
   url: UrlState;
   log: Log;
@@ -82,6 +82,8 @@ export interface Context {
   cache: Map<string, Promise<any>>;
   /** replaced in tests */
   fetch(path: string): Promise<ArrayBuffer>;
+  /** whether the report was built anew since this page was opened; asks the server */
+  rebuilt(): Promise<boolean>;
 }
 
 export type Mount = (root: HTMLElement, context: Context) => () => void;

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { decompress } from 'fzstd';
-import { readCatalog } from '../../templates/js/data/catalog.js';
+import { openCatalog, readCatalog } from '../../templates/js/data/catalog.js';
 import { FileProtocolError, SliceError } from '../../templates/js/data/errors.js';
 import { fetchBytes } from '../../templates/js/data/fetch.js';
+import { contentHash, sha256 } from '../../templates/js/data/sha256.js';
 import { hasMagic, pickSlices, readSlice, readTable } from '../../templates/js/data/slices.js';
 
 const folder = new URL('../data/slices/', import.meta.url);
@@ -15,14 +17,19 @@ function bytesOf(name) {
   return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
 }
 
-function sliceOf(path, rows, columns, keys = {}) {
-  return { path, bytes: bytesOf(path).byteLength, sha256: '', rows, columns, keys };
+function hashOf(bytes) {
+  return createHash('sha256').update(new Uint8Array(bytes)).digest('hex').slice(0, 16);
+}
+
+function sliceOf(path, rows, columns, keys = {}, bytes = bytesOf(path)) {
+  return { path, bytes: bytes.byteLength, sha256: hashOf(bytes), rows, columns, keys };
 }
 
 /** A context whose files lie in the test data; counts what is fetched. */
-function contextOf(files = {}) {
+function contextOf(files = {}, { rebuilt = false } = {}) {
   const fetched = [];
   return {
+    rebuilt: async () => rebuilt,
     fetched,
     cache: new Map(),
     codecs: { ZSTD: (input, length) => decompress(input, new Uint8Array(length)) },
@@ -85,11 +92,77 @@ test('a cut, altered or undecodable file is named in a sentence, and can be trie
   await assert.rejects(readSlice(cut, slice), { name: 'SliceError', message: /rows\.parquet has 100 bytes where \d+ were written/ });
   const altered = new Uint8Array(whole.slice(0));
   altered[0] = 0;
-  await assert.rejects(readSlice(contextOf({ 'rows.parquet': altered.buffer }), slice), /is not a Parquet file/);
+  await assert.rejects(readSlice(contextOf({ 'rows.parquet': altered.buffer }), slice), /rows\.parquet was altered: its hash is not/);
+  const foreign = sliceOf('rows.parquet', 6, COLUMNS, {}, altered.buffer);
+  await assert.rejects(readSlice(contextOf({ 'rows.parquet': altered.buffer }), foreign), /is not a Parquet file/);
   const broken = new Uint8Array(whole.slice(0)).fill(0xff, 4, 300);
-  await assert.rejects(readSlice(contextOf({ 'rows.parquet': broken.buffer }), slice), /could not be decoded/);
+  const undecodable = sliceOf('rows.parquet', 6, COLUMNS, {}, broken.buffer);
+  await assert.rejects(readSlice(contextOf({ 'rows.parquet': broken.buffer }), undecodable), /could not be decoded/);
   await assert.rejects(readSlice(cut, { ...slice, rows: 7 }), SliceError);
   assert.equal(cut.cache.size, 0);
+});
+
+test('where the report was rebuilt, that is said instead', async () => {
+  const slice = sliceOf('rows.parquet', 6, COLUMNS);
+  const gone = contextOf({ 'rows.parquet': new ArrayBuffer(8) }, { rebuilt: true });
+  await assert.rejects(readSlice(gone, slice), { name: 'RebuiltError', message: /was rebuilt since this page was opened.*reload it/ });
+});
+
+test('catalogues are proved: by the hash in their name, or by the catalogue that lists them', async () => {
+  const encode = value => new TextEncoder().encode(JSON.stringify(value)).buffer;
+  const step = encode({ version: 1, step: 3, facts: { run_name: 'r' }, tables: {} });
+  const entry = { path: 'data/step-3/catalog.json', bytes: step.byteLength, sha256: hashOf(step) };
+  const root = encode({ version: 1, run: {}, tables: {}, steps: [{ step: 3, evaluation: false, state: 'ok', catalog: entry }] });
+  const path = `data/catalog-${hashOf(root)}.json`;
+  const files = { [path]: root, [entry.path]: encode({ version: 1, tables: {} }) };
+  const catalog = await openCatalog(contextOf(files), path);
+  await assert.rejects(catalog.step(3, false), /step-3\/catalog\.json has \d+ bytes where/);
+  files[entry.path] = step;
+  assert.deepEqual((await catalog.step(3, false)).facts, { run_name: 'r' });
+  await assert.rejects(openCatalog(contextOf({ [path]: step }), path), /was altered: its hash is not the one in its name/);
+});
+
+test('the hash is the same where the browser does not offer it', async () => {
+  for (const length of [0, 1, 55, 56, 63, 64, 65, 119, 120, 1000, 70_001]) {
+    const bytes = Uint8Array.from({ length }, (_, i) => (i * 31 + 7) % 256);
+    const own = Buffer.from(sha256(bytes)).toString('hex');
+    assert.equal(own, createHash('sha256').update(bytes).digest('hex'));
+    assert.equal(await contentHash(bytes.buffer), own.slice(0, 16));
+  }
+});
+
+/** Answers, one a call; an Error is a connection that failed. */
+async function withAnswers(answers, act) {
+  const { fetch } = globalThis;
+  const asked = [];
+  globalThis.fetch = async (address, options) => {
+    asked.push(address);
+    const answer = answers.shift();
+    if (answer instanceof Error) throw answer;
+    return answer;
+  };
+  try {
+    return { asked, value: await act().catch(error => error) };
+  } finally {
+    globalThis.fetch = fetch;
+  }
+}
+
+const found = () => new Response(new Uint8Array([1, 2, 3]));
+const broken = () => new TypeError('network');
+
+test('a connection that fails is tried once more, a file that is missing is not', async () => {
+  const act = () => fetchBytes('../data/x.parquet', false);
+  const twice = await withAnswers([broken(), found()], act);
+  assert.equal(twice.value.byteLength, 3);
+  assert.deepEqual(twice.asked, ['../data/x.parquet', '../data/x.parquet']);
+  const down = await withAnswers([new Response('', { status: 503 }), new Response('', { status: 503 })], act);
+  assert.match(down.value.message, /^data\/x\.parquet could not be fetched: the server answered 503\.$/);
+  const gone = await withAnswers([new Response('', { status: 404 })], act);
+  assert.match(gone.value.message, /^data\/x\.parquet is missing from this site \(the server answered 404\)/);
+  assert.equal(gone.asked.length, 1);
+  const failed = await withAnswers([broken(), broken()], act);
+  assert.match(failed.value.message, /the connection failed/);
 });
 
 test('a file with another number of rows than was written is refused', async () => {

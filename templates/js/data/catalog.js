@@ -1,4 +1,5 @@
 import { SliceError } from './errors.js';
+import { fetchListed, fetchNamed } from './fetch.js';
 
 /**
  * @typedef {import('../types').Catalog} Catalog
@@ -18,7 +19,16 @@ export const VERSION = 1;
  */
 export async function openCatalog(context, path) {
   if (!path) throw new SliceError(path, 'This page has no data files.');
-  const bytes = await context.fetch(path);
+  return parse(context, path, await fetchNamed(context, path));
+}
+
+/**
+ * @param {Context} context
+ * @param {string} path
+ * @param {ArrayBuffer} bytes
+ * @returns {Catalog}
+ */
+function parse(context, path, bytes) {
   let value;
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
@@ -52,9 +62,10 @@ export function readCatalog(context, path, value) {
       const name = `${evaluation ? 'Eval of step' : 'Step'} ${step}`;
       if (!entry) throw new SliceError(path, `${name} is not in this report.`);
       if (!entry.catalog) throw new SliceError(path, `${name} has no data here (${entry.state}): see the notices.`);
-      const inner = entry.catalog.path;
-      const known = opened.get(inner) ?? openCatalog(context, inner);
-      opened.set(inner, known);
+      const inner = entry.catalog;
+      const known = opened.get(inner.path) ?? fetchListed(context, inner).then(bytes => parse(context, inner.path, bytes));
+      opened.set(inner.path, known);
+      known.catch(() => opened.delete(inner.path));
       return known;
     },
   };

@@ -4,11 +4,25 @@ export class SliceError extends Error {
    * @param {string} path of the file, from the site root
    * @param {string} message
    * @param {unknown} [cause]
+   * @param {{passing?: boolean}} [options] passing: another attempt may succeed
    */
-  constructor(path, message, cause) {
+  constructor(path, message, cause, { passing = false } = {}) {
     super(message, { cause });
     this.name = 'SliceError';
     this.path = path;
+    this.passing = passing;
+  }
+}
+
+/** A data file that is gone because the report was built anew, more than once, since the page was opened. */
+export class RebuiltError extends SliceError {
+  /**
+   * @param {string} path of the file, from the site root
+   * @param {unknown} cause
+   */
+  constructor(path, cause) {
+    super(path, 'The report was rebuilt since this page was opened, and the data it was made of are gone: reload it.', cause);
+    this.name = 'RebuiltError';
   }
 }
 

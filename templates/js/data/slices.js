@@ -1,5 +1,6 @@
 import { parquetMetadata, parquetRead } from 'hyparquet';
 import { SliceError } from './errors.js';
+import { fetchListed } from './fetch.js';
 import { concatFrames, plainColumn, whereRows } from './frame.js';
 
 /**
@@ -80,11 +81,7 @@ function cached(context, key, make) {
  * @returns {Promise<ArrayBuffer>}
  */
 async function fetchSlice(context, slice) {
-  const buffer = await context.fetch(slice.path);
-  if (buffer.byteLength !== slice.bytes) {
-    throw new SliceError(slice.path, `${slice.path} has ${buffer.byteLength} bytes where ${slice.bytes} were ` +
-      'written: it was cut off or altered. Build or copy the site again.');
-  }
+  const buffer = await fetchListed(context, slice);
   if (!hasMagic(buffer)) {
     throw new SliceError(slice.path, `${slice.path} is not a Parquet file: it was altered. Build or copy the site again.`);
   }

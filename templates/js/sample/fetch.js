@@ -7,6 +7,8 @@ import { readTable } from '../data/slices.js';
 /** @typedef {import('../types').Frame} Frame */
 /** @typedef {import('../types').Catalog} Catalog */
 
+/** @type {Frame} */
+const NOTHING = { length: 0, names: [], columns: {} };
 const DROPPED = new Set(['step', 'evaluation', 'row', 'sample_index', 'position', 'token_text', 'in_response', 'imp_ratio']);
 const SPAN_COLUMNS = ['kind', 't0', 't1', 'turn', 'weight_version', 'status'];
 const SIBLING_COLUMNS = ['row', 'sample_index', 'reward_value', 'response_length', 'status'];
@@ -23,9 +25,12 @@ export class RequestError extends Error {
   }
 }
 
+/** @typedef {Record<string, unknown>} Troubles why a table cannot be had, by its name; empty where all are there */
+
 /**
  * @param {Context} context
- * @returns {Promise<any>} payload; rejects with RequestError, SliceError or FileProtocolError
+ * @returns {Promise<{payload: any, troubles: Troubles}>} of what could be had; rejects with RequestError, and where the
+ *   sample itself cannot be found with SliceError or FileProtocolError
  */
 export async function fetchPayload(context) {
   const step = wholeNumber(context, 'step');
@@ -38,15 +43,22 @@ export async function fetchPayload(context) {
   const at = sampleRow(context, samples);
   const sample = rowOf(samples, at);
   const where = { row: Number(sample.row) };
+  /** @type {Troubles} */
+  const troubles = {};
+  const read = (/** @type {string} */ table, /** @type {{where?: {row: number}}} */ options) =>
+    readTable(context, catalog, table, options).catch(error => {
+      troubles[table] = error;
+      return NOTHING;
+    });
   const [tokens, texts, conversations, recorded, groups, trajectories] = await Promise.all([
-    readTable(context, catalog, 'tokens', { where }),
-    readTable(context, catalog, 'token_texts'),
-    readTable(context, catalog, 'conversations', { where }),
-    readTable(context, catalog, 'texts', { where }),
-    readTable(context, catalog, 'groups'),
-    readTable(context, catalog, 'trajectories'),
+    read('tokens', { where }),
+    read('token_texts', {}),
+    read('conversations', { where }),
+    read('texts', { where }),
+    read('groups', {}),
+    read('trajectories', {}),
   ]);
-  return {
+  const payload = {
     version: 1,
     facts: { ...catalog.facts, has_tokenizer: texts.length > 0, args: catalog.facts.args ?? {} },
     sample,
@@ -60,6 +72,8 @@ export async function fetchPayload(context) {
     texts: textOf(recorded),
     spans: spansOf(trajectories, sample),
   };
+  const unread = Object.entries(troubles).map(([table, error]) => [table, error instanceof Error ? error.message : String(error)]);
+  return { payload: unread.length ? { ...payload, not_read: Object.fromEntries(unread) } : payload, troubles };
 }
 
 /**

@@ -109,9 +109,11 @@ function turns(sample) {
  * @returns {Fact}
  */
 function lengths(tokens) {
-  const { offset, mask } = tokens.data;
-  if (tokens.length === 0) return { label: 'tokens', value: 'none recorded' };
-  const shown = `${count(offset)} prompt + ${count(tokens.length - offset)} response`;
+  const { offset, mask, sample } = tokens.data;
+  const length = tokens.length || sample.total_length || 0;
+  if (length === 0) return { label: 'tokens', value: 'none recorded' };
+  const prompt = tokens.length ? offset : length - (sample.response_length ?? 0);
+  const shown = `${count(prompt)} prompt + ${count(length - prompt)} response`;
   const recorded = mask.some((one) => one >= 0);
   return { label: 'tokens', value: recorded ? `${shown}, ${count(tokens.trained)} trained` : shown };
 }

@@ -50,10 +50,14 @@ export function mountAnatomy(box, { context, catalog, frame }) {
     draw();
     watcher.observe(box);
   };
+  const tryLoad = () => load().catch(error => {
+    asked = false;
+    fill(box, failure(error, { what: 'The lifecycles', retry: tryLoad }));
+  });
   return {
     update(state) {
       if (state.tab !== 'anatomy') return;
-      if (!asked) load().catch(error => { asked = false; fill(box, failure(error, { what: 'The lifecycles', retry: () => load() })); });
+      if (!asked) tryLoad();
       else draw?.();
     },
     dispose() {

@@ -11,6 +11,12 @@ import { el } from '../dom.js';
 export function failure(error, { what = 'This part', retry } = {}) {
   const message = error instanceof Error ? error.message : String(error);
   const fromFile = error instanceof Error && error.name === 'FileProtocolError';
+  if (error instanceof Error && error.name === 'RebuiltError') {
+    return el('div', { class: 'error-box', role: 'alert' },
+      el('p', { class: 'error-title' }, 'The report was rebuilt'),
+      el('p', null, message),
+      el('p', null, el('button', { class: 'button', type: 'button', onClick: () => location.reload() }, 'Reload')));
+  }
   return el('div', { class: fromFile ? 'empty' : 'error-box', role: fromFile ? 'note' : 'alert' },
     el('p', { class: fromFile ? 'empty-title' : 'error-title' }, fromFile ? `${what} needs a server` : `${what} could not be shown`),
     el('p', null, message),

@@ -17,6 +17,14 @@ import { createTabs } from '../ui/tabs.js';
 /** @typedef {import('../types').Context} Context */
 
 const TABS = ['conversation', 'tokens', 'raw'];
+/** Without these tables of the sample a tab would say something false. @type {Record<string, string[]>} */
+const NEEDED = {
+  conversation: ['conversations', 'texts'],
+  tokens: ['tokens', 'token_texts'],
+  raw: ['texts', 'tokens'],
+};
+/** @type {Record<string, string>} */
+const TITLES = { conversation: 'The conversation', tokens: 'The tokens', raw: 'What was recorded' };
 
 /**
  * One sample: from the page itself, or from the slices of the step that the address names.
@@ -28,12 +36,12 @@ const TABS = ['conversation', 'tokens', 'raw'];
 export function mount(root, context) {
   let dispose = () => {};
   let gone = false;
-  /** @param {any} payload */
-  function show(payload) {
-    if (!gone) dispose = showSample(root, context, payload);
+  /** @param {{payload: any, troubles: import('../sample/fetch.js').Troubles}} found */
+  function show({ payload, troubles }) {
+    if (!gone) dispose = showSample(root, context, payload, troubles);
   }
   if (context.page.payload) {
-    show(context.page.payload);
+    show({ payload: context.page.payload, troubles: {} });
   } else {
     fill(root, skeleton());
     load();
@@ -54,9 +62,10 @@ export function mount(root, context) {
  * @param {HTMLElement} root
  * @param {Context} context
  * @param {any} payload
+ * @param {import('../sample/fetch.js').Troubles} troubles
  * @returns {() => void}
  */
-function showSample(root, context, payload) {
+function showSample(root, context, payload, troubles) {
   const data = readPayload(payload);
   const tokens = createTokens(data);
   const life = lifeOf(data.spans);
@@ -67,7 +76,12 @@ function showSample(root, context, payload) {
   const actions = el('div', { class: 'tab-actions' });
   const panels = Object.fromEntries(TABS.map((name) => [name, el('div', { class: `panel sample-${name}` })]));
   document.title = `${titleOf(data.sample)} · ${data.facts.run_name ?? ''}`;
-  fill(root, headOf(tokens, context, [saves]), life ? lifeHost : null, el('div', { class: 'tab-row' }, list, actions), Object.values(panels));
+  /** @param {string[]} tables @param {string} what @returns {HTMLElement | null} where one of them cannot be had */
+  const trouble = (tables, what) => {
+    const table = tables.find((name) => name in troubles);
+    return table === undefined ? null : failure(troubles[table], { what, retry: () => location.reload() });
+  };
+  fill(root, headOf(tokens, context, [saves]), trouble(['groups'], 'What is known of its group'), life ? lifeHost : trouble(['trajectories'], 'Its lifecycle'), el('div', { class: 'tab-row' }, list, actions), Object.values(panels));
   const disposeLife = life ? drawLife(lifeHost, life, data.facts.start_ts ?? null) : () => {};
   /** @type {Map<string, () => void>} */
   const mounted = new Map();
@@ -98,7 +112,15 @@ function showSample(root, context, payload) {
     const id = chosen();
     tabs.select(id);
     actions.hidden = id !== 'conversation';
-    if (!mounted.has(id)) mounted.set(id, mounts[id]());
+    if (!mounted.has(id)) mounted.set(id, mountPart(id));
+  }
+
+  /** @param {string} id @returns {() => void} */
+  function mountPart(id) {
+    const problem = trouble(NEEDED[id], TITLES[id]);
+    if (!problem) return mounts[id]();
+    fill(panels[id], problem);
+    return () => {};
   }
 
   follow();

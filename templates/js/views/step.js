@@ -27,14 +27,20 @@ export function mount(root, context) {
   part('tabs').dataset.live = '';
   /** @type {(() => void)[]} */
   const offs = [context.url.onChange(() => tabs.select(context.url.get('tab', 'samples')))];
-  open(part, context, set).then(
-    close => offs.push(close),
+  let isOver = false;
+  const load = () => open(part, context, set).then(
+    close => (isOver ? close() : offs.push(close)),
     error => {
       context.log.warn('The step stays as the build drew it.', error);
-      fill(part('filter'), failure(error, { what: 'Filter, sort and columns' }));
+      fill(part('filter'), failure(error, { what: 'Filter, sort and columns', retry: load }));
+      fill(part('anatomy'), failure(error, { what: 'The lifecycles', retry: load }));
     },
   );
-  return () => offs.forEach(off => off());
+  load();
+  return () => {
+    isOver = true;
+    offs.forEach(off => off());
+  };
 }
 
 /**

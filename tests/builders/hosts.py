@@ -135,7 +135,7 @@ def serve_python(folder: Path) -> Iterator[str]:
 
 
 NGINX = """
-daemon off; master_process off; pid {scratch}/pid; error_log {scratch}/error.log;
+daemon off; user root; pid {scratch}/pid; error_log {scratch}/error.log;
 events {{}}
 http {{
   access_log off;
@@ -158,7 +158,8 @@ def has_nginx() -> bool:
 def serve_nginx(folder: Path, scratch: Path, *, prefix: str = "/") -> Iterator[str]:
     """A real nginx over a folder: under a sub-path, gzip on the fly, no index documents; gives its address.
 
-    It inherits a socket that listens already, so nobody has to wait until it is up.
+    It inherits a socket that listens already, so nobody has to wait until it is up. Its `user` counts where it is started by
+    root: only root may look into the folders of pytest then.
     """
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port, number = listening.getsockname()[1], listening.fileno()

@@ -31,10 +31,10 @@ from miles_report.slices.read import find_step
 from miles_report.slices.select import check_lifecycles, run_table, step_lifecycles, step_table
 from miles_report.sources.files import IDENTIFYING
 from miles_report.tables.frames import empty_table
-from miles_report.tables.parameters import checked, known_table
+from miles_report.tables.parameters import checked, known_table, parse_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from urllib.request import OpenerDirector
 
     from miles_report.slices.catalog import Catalog
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ENTRANCE = "index.html"
+FURTHER = ("token_texts",)  # in slices beside the declared tables
 ADDRESS = re.compile("[A-Za-z][A-Za-z0-9+.-]+://")
 KEPT_FILES = 8
 """Files that stay in memory, near 1 MiB each, so that looking at one sample after another fetches nothing anew."""
@@ -128,6 +129,36 @@ class Site:
             logger.info("%s was built anew: %s", self.place, gone)
             self._root = root
         return self._table(name, given)
+
+    def files(
+        self, name: str, *, step: int | str | Iterable[int] | None = None, evaluation: bool = False
+    ) -> list[str]:
+        """Paths or addresses of the slices of a table, for other engines; rows in order over them.
+
+        Args:
+            name: of the table; also `token_texts`, the texts of token ids of a step.
+            step: of a table that a report holds by step: only these; null: all that have data.
+            evaluation: of the evaluations at those steps.
+
+        Raises:
+            UsageError: no such table, or steps of a table that is about the run.
+            NotFoundError: the report has no such step.
+            SourceError: a catalogue cannot be had, or a step has no data.
+        """
+        if name not in FURTHER:
+            known_table(name)
+        if name in self._root.tables:
+            if step is not None or evaluation:
+                raise UsageError(f"A report holds {name} for the run as a whole: leave out step.")
+            catalogs = [self._root]
+        else:
+            steps = None if step is None else parse_steps(step)
+            catalogs = [catalog for _, catalog in self._opened(steps, evaluation=evaluation)]
+        return [
+            self._files.name(part.path)
+            for catalog in catalogs
+            for part in catalog.tables.get(name, ())
+        ]
 
     def _table(self, name: str, given: Mapping[str, Any]) -> pl.DataFrame:
         if name in PER_STEP:

@@ -84,16 +84,18 @@ class SiteHandler(BaseHTTPRequestHandler):
             return
         first, last = span
         part = content[first : last + 1]
-        partial_answer = len(part) < total
+        is_partial = (
+            self._asked() is not None
+        )  # a range over the whole is one too: some readers insist on 206
         self._head(
-            HTTPStatus.PARTIAL_CONTENT if partial_answer else HTTPStatus.OK,
+            HTTPStatus.PARTIAL_CONTENT if is_partial else HTTPStatus.OK,
             CONTENT_TYPES.get(path.suffix, OTHER_TYPE),
             len(part),
             {
                 "Cache-Control": "max-age=31536000, immutable"
                 if HASHED.search(path.name)
                 else "no-cache",
-                **({"Content-Range": f"bytes {first}-{last}/{total}"} if partial_answer else {}),
+                **({"Content-Range": f"bytes {first}-{last}/{total}"} if is_partial else {}),
             },
         )
         if with_body:
@@ -125,10 +127,15 @@ class SiteHandler(BaseHTTPRequestHandler):
         except (ValueError, OSError):
             return None
 
+    def _asked(self) -> re.Match[str] | None:
+        """The single range of the request; null if it has none that is understood."""
+        match = RANGE.fullmatch(self.headers.get("Range", "").strip())
+        return None if match is None or match.groups() == ("", "") else match
+
     def _range(self, total: int) -> tuple[int, int] | None:
         """First and last byte to send, all of them without a single range; null if it lies behind the end."""
-        match = RANGE.fullmatch(self.headers.get("Range", "").strip())
-        if match is None or match.groups() == ("", ""):
+        match = self._asked()
+        if match is None:
             return 0, total - 1
         if not match[1]:
             length = int(match[2])

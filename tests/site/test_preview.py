@@ -60,6 +60,7 @@ def test_files_named_by_content_may_be_kept_for_ever(url):
         ("bytes=7-", bytes([7, 8, 9]), "bytes 7-9/10"),
         ("bytes=-2", bytes([8, 9]), "bytes 8-9/10"),
         ("bytes=8-99", bytes([8, 9]), "bytes 8-9/10"),
+        ("bytes=0-9", bytes(range(10)), "bytes 0-9/10"),
     ],
 )
 def test_ranges(url, asked, expected, shown):

@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 
 from miles_report.schema.tables import TABLES
-from miles_report.site.columns import Nulls, NumericColumn, encode_columns
+from miles_report.slices.columns import Nulls, NumericColumn, encode_columns
 from miles_report.slices.parquet import RANGE_KEYS, narrow
 from miles_report.slices.rounding import shorten
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miles_report.site.columns import Nulls, NumericColumn, encode_columns
-from miles_report.site.thrift import encode_struct, varint
+from miles_report.slices.columns import Nulls, NumericColumn, encode_columns
+from miles_report.slices.thrift import encode_struct, varint
 
 KINDS = ("bool", "int32", "int64", "float32", "float64")
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from miles_report.site.thrift import Struct, encode_struct, varint
+from miles_report.slices.thrift import Struct, encode_struct, varint
 
 if TYPE_CHECKING:
     import numpy.typing as npt

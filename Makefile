@@ -33,13 +33,18 @@ $(VENV)/.dev: $(VENV)/.core
 
 setup: $(VENV)/.dev
 
+# nginx is one of the hosts that the browser tests serve a report from.
 browser:
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \
+	@missing=; \
+	command -v chromium >/dev/null || command -v chromium-browser >/dev/null || missing="chromium"; \
+	command -v nginx >/dev/null || missing="$$missing nginx-light"; \
+	if [ -n "$$missing" ]; then \
 	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
-	  else \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+	  elif [ "$${missing#chromium}" != "$$missing" ]; then \
 	    echo "The browser tests need Chromium on the PATH: install it (Debian: apt-get install chromium) and run make again." >&2; exit 1; \
-	  fi; }
+	  fi; \
+	fi
 
 demo: $(VENV)/.core
 	$(BIN)/miles-report demo -o $(DEMO)
@@ -67,6 +72,7 @@ stress: assets browser
 
 bench: assets
 	PYTHONPATH=tests $(BIN)/python tests/benchmarks/bench_build.py
+	PYTHONPATH=tests $(BIN)/python tests/benchmarks/bench_collector.py
 
 screenshots: assets browser
 	PYTHONPATH=tests $(BIN)/python tests/browser/screenshots.py $(SHOTS)

@@ -8,6 +8,7 @@ locked npm packages first. Node comes from the PATH, else from the package nodej
 from __future__ import annotations
 
 import contextlib
+import gzip
 import hashlib
 import importlib.util
 import os
@@ -26,19 +27,36 @@ except ModuleNotFoundError:  # run as a script where hatchling is not installed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+ENGINE = "duckdb-eh.wasm.gz"
+WORKER = "duckdb-worker.js"
+
 ASSETS = (
     "report.js",
     "sample.js",
+    "query.js",
     "theme.js",
     "vega.js",
     "report.css",
     "favicon.svg",
     "licenses.txt",
+    WORKER,
+    ENGINE,
 )
 """Every file of `miles_report/_assets`."""
 
-BUNDLED = ("hyparquet", "fzstd")
-"""npm packages whose code is in the bundles, and whose licences go along."""
+DUCKDB = "node_modules/@duckdb/duckdb-wasm/dist"
+"""The SQL engine: WebAssembly and its worker go along as they are, its calls are in query.js."""
+
+LICENCES = {
+    "hyparquet": "node_modules/hyparquet/LICENSE",
+    "hyparquet-writer": "node_modules/hyparquet-writer/LICENSE",
+    "fzstd": "node_modules/fzstd/LICENSE",
+    "duckdb-wasm": "templates/licenses/duckdb.txt",
+    "apache-arrow": "node_modules/apache-arrow/LICENSE.txt",
+    "flatbuffers": "node_modules/flatbuffers/LICENSE",
+    "tslib": "node_modules/tslib/LICENSE.txt",
+}
+"""npm packages whose code goes along, and their licences, which do too; duckdb-wasm brings no file of its own."""
 
 VL_VERSION = "6.4"
 """Vega-Lite of the chart bundle; that of the specs in `miles_report/charts/render.py`."""
@@ -104,7 +122,13 @@ def test_js(root: Path) -> None:
 def _digest(root: Path) -> str:
     """One hash over the names and bytes of everything the assets are made of."""
     digest = hashlib.sha256()
-    names = ("hatch_build.py", "package.json", "package-lock.json", "templates/favicon.svg")
+    names = (
+        "hatch_build.py",
+        "package.json",
+        "package-lock.json",
+        "templates/favicon.svg",
+        LICENCES["duckdb-wasm"],
+    )
     sources = [root / name for name in names]
     sources += [path for name in ("js", "css") for path in (root / "templates" / name).rglob("*")]
     for path in sorted(sources):
@@ -134,6 +158,7 @@ def _bundle(root: Path, folder: Path) -> None:
             "node_modules/esbuild/bin/esbuild",
             "report=templates/js/main.js",
             "sample=templates/js/sample_main.js",
+            "query=templates/js/query_main.js",
             "theme=templates/js/theme.js",
             "report=templates/css/main.css",
             "--bundle",
@@ -146,6 +171,7 @@ def _bundle(root: Path, folder: Path) -> None:
         )
         shutil.copy(root / "templates" / "favicon.svg", new)
         (new / "licenses.txt").write_text(_licenses(root), encoding="utf-8")
+        _copy_engine(root / DUCKDB, new)
         (new / "vega.js").write_text(_vega(), encoding="utf-8")
         for name in ASSETS:
             (new / name).chmod(0o644)
@@ -163,11 +189,20 @@ def _vega() -> str:
     return f"(function(){{\n{script}\n}})();\n"
 
 
+def _copy_engine(source: Path, new: Path) -> None:
+    """The SQL engine, gzipped since most hosts send WebAssembly as it is, and its worker without its source map."""
+    engine = (source / "duckdb-eh.wasm").read_bytes()
+    (new / ENGINE).write_bytes(gzip.compress(engine, compresslevel=9, mtime=0))
+    worker = (source / "duckdb-browser-eh.worker.js").read_text(encoding="utf-8")
+    kept = [line for line in worker.splitlines() if not line.startswith("//# sourceMappingURL=")]
+    (new / WORKER).write_text("\n".join(kept) + "\n", encoding="utf-8")
+
+
 def _licenses(root: Path) -> str:
     """The licences of the bundled packages, one after the other."""
     texts = []
-    for name in BUNDLED:
-        text = (root / "node_modules" / name / "LICENSE").read_text(encoding="utf-8")
+    for name, path in LICENCES.items():
+        text = (root / path).read_text(encoding="utf-8")
         texts.append(f"{name}\n\n{text.strip()}\n")
     return "\n\n".join(texts)
 

@@ -25,11 +25,19 @@ HELP = {
     "end": "Token position after the last.",
     "t0": "Start of the window, Unix seconds.",
     "t1": "End of the window, Unix seconds.",
-    "metric": "One metric key.",
+    "metric": "One metric key; of a carpet: phase, util, mem_mb, power_w or lifecycle.",
+    "lanes": "GPU lanes, such as g:0-7, rank:3, node:10.0.0.1, role:train, every:8, all; joined by commas.",
+    "buckets": "Buckets of time, 2 to 4000.",
+    "points": "Keep at most this many points of each lane or series, with their extremes.",
+    "by": "What makes a lane stand out: lowest_util, slowest_phase:<name> or latest_start:<name>.",
+    "top": "How many lanes to name, 1 to 256.",
+    "per_dp_rank": "Keep the data-parallel ranks of an engine apart.",
     "step_key": "One axis, such as rollout/step.",
 }
 KINDS: dict[str, Any] = {"step": str, "row": int, "sample": int, "start": int, "end": int}
 KINDS |= {"t0": float, "t1": float, "metric": str, "step_key": str}
+KINDS |= {"lanes": str, "buckets": int, "points": int, "by": str, "top": int}
+SWITCHES = ("per_dp_rank", "evaluation")
 
 
 class Commands(click.Group):
@@ -64,12 +72,13 @@ def main(*, verbose: bool) -> None:
 
 def table_options(command: Any) -> Any:
     """Adds every table parameter as a flag of the same name."""
+    for name in SWITCHES:
+        flag = f"--{name.replace('_', '-')}"
+        command = click.option(flag, name, is_flag=True, default=None, help=HELP[name])(command)
     for name in reversed(KINDS):
         flag = f"--{name.replace('_', '-')}"
         command = click.option(flag, name, type=KINDS[name], default=None, help=HELP[name])(command)
-    return click.option("--evaluation", is_flag=True, default=None, help=HELP["evaluation"])(
-        command
-    )
+    return command
 
 
 @main.command("export")
@@ -96,7 +105,8 @@ def export_command(
     """Writes one TABLE of DUMP as json, ndjson, csv or parquet, never rounded.
 
     The tables and their columns are those of the report's glossary: run, metrics, steps, samples, groups, tokens,
-    conversations, texts, trajectories, bubbles, data_buffer, mfu, notable, notices.
+    conversations, texts, trajectories, lanes, topology, phases, step_phases, gpu_util, gpu_processes, engine_series,
+    engine_metrics, fleet, carpet, outliers, advisories, bubbles, data_buffer, mfu, notable, notices.
     """
     from miles_report.export import encode
     from miles_report.run import open_run

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import sys
-import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,11 +78,15 @@ def build_command(
         if strict and _is_troubled(result):
             click.get_current_context().exit(1)
         return
-    for _ in _ticks(every):
-        try:
-            _build(dump, site, options)
-        except (SourceError, BuildError) as error:  # may be better the next time
-            click.echo(f"miles-report: {error}", err=True)
+    with contextlib.suppress(
+        KeyboardInterrupt
+    ):  # also in the middle of a build: the site is whole at any moment
+        while True:
+            try:
+                _build(dump, site, options)
+            except (SourceError, BuildError) as error:  # may be better the next time
+                click.echo(f"miles-report: {error}", err=True)
+            time.sleep(every)
 
 
 @click.command("demo")
@@ -116,14 +119,14 @@ def check_command(context: click.Context, path: Path) -> None:
             click.echo(f"damaged: {problem}")
         click.echo(report.summary)
         context.exit(1 if report.problems else 0)
+    from miles_report.pages.format import plural
     from miles_report.run import open_run
 
     run = open_run(path)
     notices = run.notices
     _print_notices(notices)
-    click.echo(
-        f"{path}: {len(run.steps)} steps, {len(run.eval_steps)} evaluations, {len(notices)} notices"
-    )
+    counts = ((run.steps, "step"), (run.eval_steps, "evaluation"), (notices, "notice"))
+    click.echo(f"{path}: {', '.join(plural(len(found), word) for found, word in counts)}")
     context.exit(1 if any(notice.severity == "error" for notice in notices) else 0)
 
 
@@ -204,24 +207,3 @@ def _progress() -> Iterator[Progress | None]:
         yield lambda stage, done, total: bar.update(
             task, description=STAGES.get(stage, stage), completed=done, total=total
         )
-
-
-def _ticks(every_s: float) -> Iterator[None]:
-    """Now and then every so many seconds, until the process is asked to end."""
-    ended = threading.Event()
-    before = [(number, signal.getsignal(number)) for number in (signal.SIGINT, signal.SIGTERM)]
-
-    def end(*_args: object) -> None:
-        ended.set()
-
-    try:
-        while not ended.is_set():
-            yield
-            for number, _ in before:
-                signal.signal(number, end)
-            ended.wait(every_s)
-            for number, handler in before:
-                signal.signal(number, handler)
-    finally:
-        for number, handler in before:
-            signal.signal(number, handler)

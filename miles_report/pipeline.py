@@ -89,7 +89,8 @@ def make_site(job: Job, options: BuildOptions) -> Generation:
     for done, (task, pages) in enumerate(finished, 1):
         maker.add_samples(task, pages)
         job.tell("samples", done, len(tasks))
-    charts = maker.add_run_pages(run_pages(parts.tables, records, name=name, title=title), writer)
+    run_wide = run_pages(parts.tables, records, parts.holdings, name=name, title=title)
+    charts = maker.add_run_pages(run_wide, writer)
 
     job.tell("publish", 0, 1)
     is_final = all(record.outline.is_final for record in records)

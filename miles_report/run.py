@@ -19,6 +19,7 @@ import polars as pl
 from miles_report.errors import NotFoundError, SourceError, StillWritingError
 from miles_report.facts import RunFacts
 from miles_report.notices import STILL_WRITING, Notice
+from miles_report.run_timeline import Timeline
 from miles_report.run_wide import RUN_WIDE, gather_notices
 from miles_report.schema.tables import PER_STEP
 from miles_report.sources.files import DumpFiles, list_dump
@@ -92,6 +93,7 @@ class Run:
         self._outlines: dict[StepKey, StepOutline] = dict(outlines or {})
         self._kept: OrderedDict[StepKey, StepData] = OrderedDict()
         self.tokenizer_notices: list[Notice] = []
+        self.timeline = Timeline(self.telemetry, lambda: self.attempts)
 
     @property
     def path(self) -> Path:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from miles_report.errors import NotFoundError, UsageError
+from miles_report.run_timeline import TIMELINE
 from miles_report.tables.absences import Recorded, absences
 from miles_report.tables.bubbles import bubbles_table
 from miles_report.tables.data_buffer import data_buffer_length, data_buffer_table
 from miles_report.tables.frames import empty_table, notices_table
+from miles_report.tables.losses import losses
 from miles_report.tables.metrics import metrics_table
 from miles_report.tables.mfu import mfu_table
 from miles_report.tables.repeated_notices import merge_repeated
@@ -128,6 +130,7 @@ RUN_WIDE: Mapping[str, Callable[..., pl.DataFrame]] = {
     "trajectories": _trajectories,
     "notable": _notable,
     "notices": _notices,
+    **TIMELINE,
 }
 """Each takes the run and the checked parameters of its table."""
 
@@ -142,11 +145,14 @@ def _every_notice(run: Run) -> Iterator[Notice]:
     yield from run.telemetry.notices()
     yield from run.attempts.notices
     yield from unplaced_events(run.telemetry.events)
+    yield from losses(run.telemetry.health)
     for outline in run.outlines():
         yield from outline.notices
     if run.files.tokenizer and run.tokenizer is None:
         yield from run.tokenizer_notices
     yield from absences(_recorded(run))
+    if run.telemetry.bounds:
+        yield from run.timeline.notices()
 
 
 def _recorded(run: Run) -> Recorded:

@@ -156,11 +156,11 @@ def test_an_output_directory_without_permission(dump, tmp_path):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A disk of 6 MB, where this machine lets us mount one."""
+    """A disk of 20 MB, where this machine lets us mount one."""
     place = tmp_path / "disk"
     place.mkdir()
     mounted = shutil.which("mount") and subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", place], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", place], capture_output=True, check=False
     )
     if not mounted or mounted.returncode:
         pytest.skip("file systems cannot be mounted here")
@@ -240,3 +240,14 @@ def test_a_response_of_100_000_tokens(dump, site):
     assert page_mib < 12
     assert peak_mib(done) < MEMORY_MIB + 2 * step_mib(dump) + 10 * page_mib
     assert invoke("check", site).exit_code == 0
+
+
+def test_a_dump_whose_folder_is_a_link_to_elsewhere(dump, site, tmp_path):
+    small_run(tmp_path / "elsewhere", steps=1)
+    dump.mkdir()
+    (dump / "rollout_data").symlink_to(tmp_path / "elsewhere" / "rollout_data")
+    sentence = refusal("build", dump, "-o", site, code=2)
+    assert "rollout_data: It is a link to a place outside the dump and is not followed." in sentence
+    (dump / "dashboard").mkdir()
+    assert report_of(dump, site).notice("link-out-of-dump")["source"] == "rollout_data"
+    assert f"{dump}: 0 steps, 0 evaluations, 3 notices" in invoke("check", dump).stdout

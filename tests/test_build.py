@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 from builders.dumps import rollout_dump, sample
@@ -11,6 +13,7 @@ from builders.sites import published, small_run
 
 from miles_report.build import BuildOptions, build
 from miles_report.errors import BuildError, NotFoundError, UsageError
+from miles_report.run import open_run
 from miles_report.site.generation import GenerationStore
 from miles_report.site.lock import build_lock
 from miles_report.site.verify import verify_site
@@ -303,3 +306,16 @@ class TestPlaces:
         build(dump, site, ONE_JOB)
         with build_lock(site), pytest.raises(BuildError, match="Another build"):
             build(dump, site)
+
+
+def test_a_step_that_was_read_keeps_no_file_mapped(dump):
+    gc.disable()  # what only a collection would free counts as kept
+    try:
+        step = open_run(dump).open_step(0)
+        mapped = [
+            line for line in Path("/proc/self/maps").read_text().splitlines() if str(dump) in line
+        ]
+    finally:
+        gc.enable()
+    assert step.samples.height == 2
+    assert mapped == []

@@ -23,8 +23,10 @@ KINDS = {
     "str": "text",
     "json": "JSON",
     "ts": "time, UTC",
+    "list[i64]": "list of whole numbers",
     "list[f64]": "list of numbers",
     "list[str]": "list of texts",
+    "cells": "list of texts or numbers",
 }
 """Types of columns in words."""
 
@@ -163,7 +165,7 @@ def _vocabularies() -> tuple[Words, ...]:
     return (
         Words("statuses", "Statuses", "How a sample ended.", _terms("status", vocabulary.STATUSES)),
         Words("roles", "Roles", "Who speaks in a conversation.", _terms("role", vocabulary.ROLES)),
-        Words("phases", "Phases", "What a GPU was used for.", phases),
+        Words("phase-names", "Phases", "What a GPU was used for.", phases),
         Words(
             "severities",
             "Severities",

@@ -267,7 +267,9 @@ def _subtitle(metrics: pl.DataFrame, n_keys: int) -> str:
     of_rollouts = metrics.filter(pl.col("step_key") == "rollout/step")
     n_steps = of_rollouts.get_column("step").drop_nulls().n_unique()
     steps = f", {shown.plural(n_steps, 'step')}" if n_steps else ""
-    return f"{shown.plural(n_keys, 'key')}{steps}; logged as recorded, dump/* computed from the dumps"
+    return (
+        f"{shown.plural(n_keys, 'key')}{steps}; logged as recorded, dump/* computed from the dumps"
+    )
 
 
 def _start(metrics: pl.DataFrame, data_buffer: pl.DataFrame) -> float | None:

@@ -85,9 +85,9 @@ class Page:
         next: neighbour after.
         actions: links at the right of the heading.
         choices: switch at the right of the heading.
-        section: its entry in the rail: overview, metrics, rollouts, notices or glossary.
+        section: its entry in the rail: overview, metrics, rollouts, query, notices or glossary.
         view: name of its script view; "" if it has none.
-        bundle: "report", or "sample" for pages that read zstd slices.
+        bundle: "report", "sample" for pages that read zstd slices, or "query".
         own_head: the template draws the heading itself.
         values: for the template: ready strings, lists and figures.
         data: for the script, as JSON; what is not finite becomes a string.

@@ -42,11 +42,15 @@ def script() -> str:
 
 
 def _written(value: Any, indent: str = "") -> str:
-    """JSON with one line a word, phase or column: what is compared and changed together stands on one line."""
+    """JSON with one line a word, phase, column or head of a table: what is compared and changed together stands on one line."""
     flat = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, dict | list) or all(_is_plain(item) for item in _items(value)):
         return flat
     inner = indent + "  "
+    if isinstance(value, dict) and set(value) == {"row", "doc", "perStep", "columns"}:
+        head = json.dumps({**value, "columns": []}, ensure_ascii=False).removesuffix("]}")
+        columns = "".join(f"{inner}{_written(item)},\n" for item in value["columns"])
+        return f"{head}\n{columns}{indent}]}}"
     if isinstance(value, dict):
         parts = [f"{json.dumps(key)}: {_written(item, inner)}" for key, item in value.items()]
         opening, closing = "{", "}"

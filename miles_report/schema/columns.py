@@ -8,8 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["i64", "f64", "f32", "bool", "str", "json", "ts", "list[f64]", "list[str]"]
-"""`ts` is a float64 of Unix seconds (UTC); `json` is text that holds JSON."""
+Kind = Literal[
+    "i64", "f64", "f32", "bool", "str", "json", "ts", "list[i64]", "list[f64]", "list[str]", "cells"
+]
+"""`ts` is a float64 of Unix seconds (UTC); `json` is text that holds JSON; `cells` is a list of texts or, where the
+table's parameters say so, of numbers."""
 
 Form = Literal["plain", "id", "count", "number", "frac", "logprob", "seconds", "ts", "text"]
 """How a value is shown: see LOOK's number rules; `id` is never grouped, `frac` is a percentage."""

@@ -277,5 +277,8 @@ STREAMS: Mapping[str, Stream] = {
 
 META_FILE = "meta.json"
 LANE_CATALOG_FILE = "lane_catalog.json"
+NEW_SUFFIX = ".new"
+"""Follows the name of one of these two files while it is being written; then it is renamed."""
+
 SCHEMA_VERSION = 1
 """The only version of meta.json there is so far."""

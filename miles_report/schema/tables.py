@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from miles_report.schema import run_columns, sample_columns, token_columns
+from miles_report.schema import (
+    overview_columns,
+    run_columns,
+    sample_columns,
+    telemetry_columns,
+    token_columns,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +29,18 @@ TABLES: Mapping[str, Table] = {
         token_columns.CONVERSATIONS,
         token_columns.TEXTS,
         token_columns.TRAJECTORIES,
+        telemetry_columns.LANES,
+        telemetry_columns.TOPOLOGY,
+        telemetry_columns.PHASES,
+        telemetry_columns.STEP_PHASES,
+        telemetry_columns.GPU_UTIL,
+        telemetry_columns.GPU_PROCESSES,
+        telemetry_columns.ENGINE_SERIES,
+        telemetry_columns.ENGINE_METRICS,
+        overview_columns.FLEET,
+        overview_columns.CARPET,
+        overview_columns.OUTLIERS,
+        overview_columns.ADVISORIES,
         run_columns.BUBBLES,
         run_columns.DATA_BUFFER,
         run_columns.MFU,

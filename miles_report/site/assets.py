@@ -15,14 +15,20 @@ if TYPE_CHECKING:
 
     from miles_report.site.writer import SiteWriter
 
+ENGINE = "duckdb-eh.wasm.gz"
+"""The SQL engine; pages fetch it only when a reader runs a query."""
+
 BUNDLES = (
     "report.js",
     "sample.js",
+    "query.js",
     "theme.js",
     "vega.js",
     "report.css",
     "favicon.svg",
     "licenses.txt",
+    "duckdb-worker.js",
+    ENGINE,
 )
 """Made by hatch_build.py; logical names as `Shell.assets` has them."""
 
@@ -31,12 +37,18 @@ ROBOTS_TEXT = b"User-agent: *\nDisallow: /\n"
 """A report may name people's data and machines; whoever publishes it openly can change the file on the server."""
 
 
-def write_assets(writer: SiteWriter, *, folder: Path | None = None) -> dict[str, FileEntry]:
+def write_assets(
+    writer: SiteWriter,
+    *,
+    folder: Path | None = None,
+    present: Mapping[str, FileEntry] | None = None,
+) -> dict[str, FileEntry]:
     """Writes all assets.
 
     Args:
         writer: takes the files.
         folder: of the bundles; null: where the installation has them.
+        present: files of the site that are in place; those that would be the same are left alone.
 
     Returns:
         The file of each logical name.
@@ -54,7 +66,7 @@ def write_assets(writer: SiteWriter, *, folder: Path | None = None) -> dict[str,
                 f"The browser bundle {name} is missing from this installation: run python hatch_build.py in a checkout, "
                 "or install miles-report again."
             ) from cause
-        entries[name] = _write(name, content, writer)
+        entries[name] = _write(name, content, writer, present or {})
     return entries
 
 
@@ -63,8 +75,12 @@ def asset_paths(entries: Mapping[str, FileEntry]) -> dict[str, str]:
     return {name: entry.path for name, entry in sorted(entries.items())}
 
 
-def _write(name: str, content: bytes, writer: SiteWriter) -> FileEntry:
+def _write(
+    name: str, content: bytes, writer: SiteWriter, present: Mapping[str, FileEntry]
+) -> FileEntry:
     stem, _, suffix = name.partition(".")
     path = f"assets/{stem}-{content_hash(content)}.{suffix}"
-    writer.write(path, content)
-    return FileEntry.of(path, content)
+    entry = FileEntry.of(path, content)
+    if present.get(path) != entry:
+        writer.write(path, content)
+    return entry

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from miles_report.site.assets import ROBOTS, ROBOTS_TEXT, write_assets
+from miles_report.site.assets import ENGINE, ROBOTS, ROBOTS_TEXT, write_assets
+from miles_report.site.generation import has_file
+from miles_report.site.holdings import Holdings, table_sizes
 from miles_report.site.lifecycle_output import write_lifecycles
 from miles_report.site.run_output import run_facts, run_tables, write_run_tables
 from miles_report.slices.catalog import FileEntry, StepEntry, root_catalog, step_catalog
@@ -36,6 +38,7 @@ class Parts:
         catalogs: of each step that could be read.
         tables: run-wide tables.
         root: the root catalogue.
+        holdings: what all slices hold, by table.
         files: all files of the site that are not pages, by path.
     """
 
@@ -44,6 +47,7 @@ class Parts:
     catalogs: Mapping[StepKey, FileEntry]
     tables: Mapping[str, pl.DataFrame]
     root: FileEntry
+    holdings: Holdings
     files: Mapping[str, FileEntry]
 
 
@@ -67,7 +71,8 @@ def write_parts(
     Raises:
         BuildError: the disk refuses, or the bundles are missing.
     """
-    assets = write_assets(writer)
+    present = {path: entry for path, entry in last.files.items() if has_file(writer.root, entry)}
+    assets = write_assets(writer, present=present)
     writer.write(ROBOTS, ROBOTS_TEXT)
     lifecycles = write_lifecycles(run, records, last=last, prints=prints, writer=writer)
     catalogs = _write_catalogs(run, records, lifecycles, prints, writer)
@@ -90,7 +95,10 @@ def write_parts(
         root,
     ]
     files = {entry.path: entry for entry in entries}
-    return Parts(assets, lifecycles, catalogs, tables, root, files)
+    holdings = Holdings(
+        table_sizes([slices, *_step_slices(records, lifecycles)]), root.path, assets[ENGINE].bytes
+    )
+    return Parts(assets, lifecycles, catalogs, tables, root, holdings, files)
 
 
 def _write_catalogs(
@@ -114,6 +122,18 @@ def _write_catalogs(
         writer.write(entry.path, content)
         catalogs[record.key] = entry
     return catalogs
+
+
+def _step_slices(
+    records: list[StepRecord], lifecycles: Mapping[str, Lifecycles]
+) -> list[dict[str, tuple[Slice, ...]]]:
+    """Slices by table of each step, the newest train step last."""
+    return [
+        {**record.tables, "trajectories": lifecycles[record.name].slices}
+        if record.name in lifecycles
+        else dict(record.tables)
+        for record in sorted(records, key=lambda record: (not record.evaluation, record.step))
+    ]
 
 
 def _entries(slices: Iterable[Slice]) -> list[FileEntry]:

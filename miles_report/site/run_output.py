@@ -12,6 +12,7 @@ from miles_report.pages.glossary import glossary_page
 from miles_report.pages.index import index_page
 from miles_report.pages.metrics import metrics_page
 from miles_report.pages.notices import notices_page
+from miles_report.pages.query import query_page
 from miles_report.pages.rollouts import rollouts_page
 from miles_report.pages.rollouts_rows import EVAL_SCHEMA
 from miles_report.pages.sample import dynamic_page
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from miles_report.pages.page import Page
     from miles_report.run import Run
+    from miles_report.site.holdings import Holdings
     from miles_report.site.records import StepRecord
     from miles_report.site.writer import SiteWriter
     from miles_report.slices.slice import Slice
@@ -35,6 +37,7 @@ SECTIONS = (
     ("overview", "Overview", "index.html"),
     ("metrics", "Metrics", "metrics.html"),
     ("rollouts", "Rollouts", "rollouts/index.html"),
+    ("query", "Query", "query.html"),
     ("notices", "Notices", "notices.html"),
     ("glossary", "Glossary", "glossary.html"),
 )
@@ -71,13 +74,19 @@ def run_facts(
 
 
 def run_pages(
-    tables: Mapping[str, pl.DataFrame], records: Sequence[StepRecord], *, name: str, title: str
+    tables: Mapping[str, pl.DataFrame],
+    records: Sequence[StepRecord],
+    holdings: Holdings,
+    *,
+    name: str,
+    title: str,
 ) -> list[Page]:
     """The pages about the whole run, the index last.
 
     Args:
         tables: run-wide tables.
         records: of all visible steps, evaluations last.
+        holdings: what the site has of each table.
         name: of the run.
         title: of the report.
     """
@@ -96,6 +105,12 @@ def run_pages(
             tables["steps"],
             _evals(evals),
             {record.step: record.outline.state for record in evals},
+        ),
+        query_page(
+            holdings.sizes,
+            steps=[record.step for record in records if record.tables and not record.evaluation],
+            catalog=holdings.catalog,
+            engine_bytes=holdings.engine_bytes,
         ),
         index_page(tables, title=title, reading=reading, evals=_evals(evals)),
     ]

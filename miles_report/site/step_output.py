@@ -40,8 +40,8 @@ SMALL_TABLES = ("token_texts", "samples", "groups", "conversations", "texts")
 """Tables of a step besides `tokens`, which is larger than all of them."""
 
 
-TOKENS_AT_A_TIME = 320_000
-"""Tokens of a step in memory as a table: about 25 MB, four slices of the usual columns."""
+TOKENS_AT_A_TIME = 160_000
+"""Tokens of a step in memory as a table: about 13 MB, two slices of the usual columns."""
 
 
 @dataclass(frozen=True)

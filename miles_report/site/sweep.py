@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HASHED_FOLDERS = ("data", "charts", "assets")
-HASHED_NAME = re.compile(r".*-([0-9a-f]{16})\.[a-z]+")
+HASHED_NAME = re.compile(r".*-([0-9a-f]{16})(?:\.[a-z]+)+")
 
 
 def sweep(root: Path, *, listed: Iterable[str], kept: set[str]) -> None:

@@ -66,7 +66,7 @@ def load_container(
     archive = open_archive(path, called)
     budget = Budget(_SLACK_BYTES + _SLACK_RATIO * len(archive.map))
     storages = Storages(archive, budget)
-    values = Values(TorchNames(storages, budget).makers, storages.load, budget, skip)
+    values = Values(TorchNames(storages, budget).makers(), storages.load, budget, skip)
     try:
         data = archive.read(_PICKLE)
     except MemoryError as error:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from miles_report.errors import UsageError
-from miles_report.schema.streams import LANE_CATALOG_FILE, META_FILE, STREAMS
+from miles_report.schema.streams import LANE_CATALOG_FILE, META_FILE, NEW_SUFFIX, STREAMS
 from miles_report.sources.folders import (
     MISPLACED_FILE,
     STRAY_FILE,
@@ -175,8 +175,10 @@ def _read_top(path: Path, reader: FolderReader) -> _Top:
     except OSError as cause:
         raise UsageError(f"{shown} cannot be listed: {cause.strerror}.") from cause
     if not set(top.folders) & set(IDENTIFYING):
+        refused = [told for told in reader.notices() if told.source in IDENTIFYING]
+        why = "".join(f" {told.source}: {told.message}" for told in refused)
         raise UsageError(
-            f"{shown} is not a Miles dump: it holds none of {', '.join(IDENTIFYING)}. "
+            f"{shown} is not a Miles dump: it holds none of {', '.join(IDENTIFYING)}.{why} "
             "Give the directory that --dump-details names."
         )
     known = {*IDENTIFYING, *IGNORED, "trajectory", "dashboard_columns", "tokenizer"}
@@ -238,6 +240,7 @@ def _streams(dashboard: Folder, reader: FolderReader) -> dict[str, tuple[FileSta
     """Files of each stream in reading order; whatever else lies in dashboard/ is reported."""
     flat = {stamp.path.name: stamp for stamp in dashboard.files}
     known = {META_FILE, LANE_CATALOG_FILE, "cache"}
+    known |= {META_FILE + NEW_SUFFIX, LANE_CATALOG_FILE + NEW_SUFFIX}
     found = {}
     for stream in STREAMS.values():
         files = []

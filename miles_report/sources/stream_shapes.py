@@ -26,7 +26,7 @@ REQUIRED: Mapping[str, tuple[str, ...]] = {
     "data_buffer": ("ts", "length"),
     "health": ("ts", "event"),
     "phases": ("name", "t0", "t1", "node", "rank"),
-    "gpu_util": ("ts", "node", "gpu", "util"),
+    "gpu_util": ("ts", "node", "gpu"),
     "gpu_processes": ("ts", "node", "gpu", "pid"),
     "engine_series": ("ts", "addr", "metric", "value"),
     "trajectories": ("ts", "kind", "sample_index"),

@@ -5,9 +5,11 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from miles_report.sources.meta import read_meta
+from miles_report.sources.meta import read_lane_catalog, read_meta
 from miles_report.sources.metrics_stream import read_metrics
-from miles_report.sources.stream_files import frame_bounds, join_bounds, read_stream, stream_bounds
+from miles_report.sources.stream_files import frame_bounds, join_bounds, read_stream
+from miles_report.sources.stream_store import StreamStore
+from miles_report.sources.survey import survey_streams
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,9 +18,10 @@ if TYPE_CHECKING:
 
     from miles_report.notices import Notice
     from miles_report.sources.files import DumpFiles
-    from miles_report.sources.meta import RunMeta
+    from miles_report.sources.meta import CatalogLane, RunMeta
     from miles_report.sources.metrics_stream import LoggedMetrics
     from miles_report.sources.stream_files import TimeBounds
+    from miles_report.sources.survey import Survey
 
 
 class Telemetry:
@@ -31,6 +34,7 @@ class Telemetry:
     def __init__(self, files: DumpFiles) -> None:
         self._files = files
         self._notices: list[Notice] = []
+        self.store = StreamStore(files.streams, notices=self._notices)
 
     @cached_property
     def meta(self) -> RunMeta:
@@ -58,17 +62,31 @@ class Telemetry:
         return self._whole("data_buffer")
 
     @cached_property
+    def topology(self) -> pl.DataFrame:
+        """Snapshots of the engines, in file order."""
+        return self._whole("topology")
+
+    @cached_property
+    def lane_catalog(self) -> tuple[CatalogLane, ...]:
+        """What the collector knew of each GPU, in file order; empty without a catalogue."""
+        return read_lane_catalog(self._files.lane_catalog, notices=self._notices)
+
+    @cached_property
+    def survey(self) -> Survey:
+        """What the large streams hold; reads each of them once, in bounded memory."""
+        return survey_streams(self.store)
+
+    @cached_property
     def bounds(self) -> Mapping[str, TimeBounds]:
         """Extremes of each stream that has a record; reads every line of every stream, in bounded memory."""
         found = {
             "metrics": self.metrics.bounds,
+            "topology": frame_bounds(self.topology, "topology"),
             "trajectories": frame_bounds(self.events, "trajectories"),
             "health": frame_bounds(self.health, "health"),
             "data_buffer": frame_bounds(self.data_buffer, "data_buffer"),
         }
-        for stream, files in self._files.streams.items():
-            if stream not in found:
-                found[stream] = stream_bounds(files, stream, notices=self._notices)
+        found.update(self.survey.bounds)
         return {stream: bounds for stream, bounds in found.items() if bounds is not None}
 
     @property
@@ -83,7 +101,7 @@ class Telemetry:
 
     def notices(self) -> tuple[Notice, ...]:
         """What could not be read, sorted; reads every stream first."""
-        _ = self.meta, self.bounds
+        _ = self.meta, self.lane_catalog, self.bounds
         return tuple(sorted(self._notices))
 
     @cached_property

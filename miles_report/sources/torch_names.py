@@ -18,6 +18,8 @@ from miles_report.sources.torch_placeholder import Name, Placeholder
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    Maker = Callable[[tuple[Any, ...]], Any]
+
 _LATIN_1: Final = ("latin1", "latin-1", "iso-8859-1", "bytes")
 _SLOT_BYTES = 64  # an upper bound of what one element of a set or dictionary takes
 _KEY_DEPTH = 3  # tuples in tuples in a tuple used as a key
@@ -58,16 +60,14 @@ def check_keys(keys: Iterable[Any]) -> None:
 
 
 class TorchNames:
-    """Makes the objects of one file.
-
-    Attributes:
-        makers: by (module, name), from the arguments of a call to its result.
-    """
+    """Makes the objects of one file."""
 
     def __init__(self, storages: Storages, budget: Budget) -> None:
         self._storages = storages
         self._budget = budget
-        tensors: dict[str, Callable[[tuple[Any, ...]], Any]] = {
+
+    def _tensor_makers(self) -> dict[str, Maker]:
+        return {
             "_rebuild_tensor": self._tensor,
             "_rebuild_tensor_v2": self._tensor,
             "_rebuild_tensor_v3": self._tensor_v3,
@@ -76,8 +76,14 @@ class TorchNames:
             "_rebuild_device_tensor_from_numpy": _first,
             "_rebuild_device_tensor_from_cpu_tensor": _first,
         }
-        self.makers: Mapping[tuple[str, str], Callable[[tuple[Any, ...]], Any]] = {
-            **{("torch._utils", name): maker for name, maker in tensors.items()},
+
+    def makers(self) -> Mapping[tuple[str, str], Maker]:
+        """By (module, name), from the arguments of a call to its result.
+
+        Not an attribute: a cycle of the object and its methods would keep the file mapped until the next collection.
+        """
+        return {
+            **{("torch._utils", name): maker for name, maker in self._tensor_makers().items()},
             ("torch._tensor", "_rebuild_from_type_v2"): self._from_type,
             ("torch", "Size"): _size,
             ("_codecs", "encode"): self._encode,
@@ -99,7 +105,7 @@ class TorchNames:
                     "complex": _complex,
                 }.items()
             },
-            **torch_numpy.makers(budget),
+            **torch_numpy.makers(self._budget),
         }
 
     def _tensor(self, args: tuple[Any, ...]) -> Any:
@@ -123,7 +129,7 @@ class TorchNames:
         """`(function, type, arguments, state)` of tensors with attributes, which are dropped."""
         function, _, inner, *_ = args
         maker = (
-            self.makers.get((function.module, function.qualname))
+            self._tensor_makers().get(function.qualname)
             if isinstance(function, Name) and function.module == "torch._utils"
             else None
         )

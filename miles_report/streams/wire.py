@@ -7,13 +7,15 @@ strict about what the record declares and tolerant of fields that it does not.
 from __future__ import annotations
 
 import json
+import operator
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
+from json.encoder import encode_basestring_ascii
 from typing import Any, TypeVar
 
-from miles_report.schema.streams import EngineRecord, Record
+from miles_report.schema.streams import STREAMS, EngineRecord, Record
 
 R = TypeVar("R", bound=Record | EngineRecord)
 
@@ -23,9 +25,43 @@ class WireError(ValueError):
 
 
 def encode(record: Record) -> bytes:
-    """The record as one line, newline included."""
-    text = json.dumps(_plain(record), separators=(",", ":"))
-    return text.encode("ascii") + b"\n"
+    """The record as one line, newline included.
+
+    Numbers of other libraries (numpy's, say) are written as the declared type.
+
+    Raises:
+        TypeError: a value is not what its field declares.
+        ValueError: a value cannot be written.
+    """
+    names, writers = _LAYOUTS[type(record)]
+    return _line(names(record), writers)
+
+
+def _line(values: tuple[Any, ...], writers: tuple[tuple[str, Callable[[Any], str]], ...]) -> bytes:
+    parts = [key + write(value) for (key, write), value in zip(writers, values, strict=True)]
+    return ("".join(parts) + "}\n").encode("ascii")
+
+
+def _write_float(value: Any) -> str:
+    if value.__class__ is not float:
+        if isinstance(value, str | bytes):
+            raise TypeError(f"{value!r} is not a number")
+        value = float(value)
+    if value - value != 0.0:  # not finite
+        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"  # noqa: PLR0124
+    return float.__repr__(value)
+
+
+def _write_int(value: Any) -> str:
+    return int.__repr__(value if value.__class__ is int else operator.index(value))
+
+
+def _write_text(value: Any) -> str:
+    return encode_basestring_ascii(value)
+
+
+def _write_any(value: Any) -> str:
+    return _to_json(value if value.__class__ is dict else _plain(value))
 
 
 def decode(line: bytes | str, record_type: type[R]) -> R:
@@ -43,6 +79,38 @@ def decode(line: bytes | str, record_type: type[R]) -> R:
     except (ValueError, RecursionError) as cause:
         raise WireError("not JSON") from cause
     return _record(value, record_type, "")
+
+
+def _writer(hint: Any) -> Callable[[Any], str]:
+    """What writes a field of a declared type."""
+    if isinstance(hint, types.UnionType):
+        one = [part for part in typing.get_args(hint) if part is not types.NoneType]
+        if len(one) == 1 and one[0] in _WRITERS:
+            write = _WRITERS[one[0]]
+            return lambda value: "null" if value is None else write(value)
+    return _WRITERS.get(hint, _write_any)
+
+
+def _layout(
+    record_type: type[Any],
+) -> tuple[Callable[[Any], tuple[Any, ...]], tuple[tuple[str, Callable[[Any], str]], ...]]:
+    """How the fields of a record are fetched, and how each is written with its key before it."""
+    hints = typing.get_type_hints(record_type)
+    names = [field.name for field in fields(record_type)]
+    writers = tuple(
+        ("{" * (place == 0) + "," * (place > 0) + f'"{name}":', _writer(hints[name]))
+        for place, name in enumerate(names)
+    )
+    return operator.attrgetter(*names), writers
+
+
+_to_json = json.JSONEncoder(separators=(",", ":")).encode
+_WRITERS: Mapping[Any, Callable[[Any], str]] = {
+    float: _write_float,
+    int: _write_int,
+    str: _write_text,
+}
+_LAYOUTS = {stream.record: _layout(stream.record) for stream in STREAMS.values()}
 
 
 def _plain(value: Any) -> Any:

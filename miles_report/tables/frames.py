@@ -21,8 +21,10 @@ DTYPES: Mapping[str, pl.DataType] = {
     "bool": pl.Boolean(),
     "str": pl.String(),
     "json": pl.String(),
+    "list[i64]": pl.List(pl.Int64()),
     "list[f64]": pl.List(pl.Float64()),
     "list[str]": pl.List(pl.String()),
+    "cells": pl.List(pl.String()),
 }
 
 

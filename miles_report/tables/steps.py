@@ -29,10 +29,13 @@ def steps_row(samples: pl.DataFrame, groups: pl.DataFrame, step: int) -> pl.Data
         pl.col("mean_entropy").mean(),
         pl.col("mixed_version").mean().alias("mixed_version_frac"),
         pl.col("staleness").mean().alias("staleness_mean"),
+        pl.col("alignment_failed").sum().alias("n_alignment_failed"),
     )
     row = of_samples.with_columns(
         pl.lit(step, dtype=pl.Int64).alias("step"),
         pl.lit(groups["zero_std"].mean(), dtype=pl.Float64).alias("zero_std_group_frac"),
+        pl.lit(groups["reward_mean"].count()).alias("n_rewarded_groups"),
+        pl.lit(groups["zero_std"].sum()).alias("n_zero_std_groups"),
         pl.lit("ok").alias("state"),
     )
     return conform("steps", row)

@@ -62,31 +62,44 @@ def trajectories_table(
     chosen = events.filter(pl.col("sample_index") >= 0)
     if samples is not None:
         chosen = chosen.filter(pl.col("sample_index").is_in(sorted(set(samples))))
+    ordered = _rounds(events_between(chosen, t0, t1))
+    ends = _ends(ordered)
+    spans = _in_order(pl.concat([_attempts(ordered, ends), _turns(ordered, ends)]))
+    return spans.join(
+        _samples(ordered), on="sample_index", how="left", maintain_order="left"
+    ).select(list(table_schema("trajectories")))
+
+
+def window_spans(events: pl.DataFrame) -> pl.DataFrame:
+    """Spans of the events of a window, for pictures of it: sample_index, kind, t0, t1, in the order of `trajectories`.
+
+    Unlike there, an attempt whose end alone lies in the window is a span too, with t0 null, and events that name no sample are
+    paired as those of one sample, -1.
+    """
+    ordered = _rounds(events)
+    ends = _ends(ordered)
+    columns = ("sample_index", "kind", "t0", "t1", "turn")
+    started = _attempts(ordered, ends).select(columns)
+    starts = ordered.filter(pl.col("kind") == "attempt_start")
+    ended = ends.join(starts, on=ROUND, how="anti").select(
+        "sample_index",
+        pl.lit("attempt").alias("kind"),
+        pl.lit(None, dtype=pl.Float64).alias("t0"),
+        pl.col("end").alias("t1"),
+        pl.lit(COARSE_TURN, dtype=pl.Int64).alias("turn"),
+    )
+    return _in_order(pl.concat([started, ended, _turns(ordered, ends).select(columns)])).drop(
+        "turn"
+    )
+
+
+def events_between(events: pl.DataFrame, t0: float | None, t1: float | None) -> pl.DataFrame:
+    """Events with t0 <= ts <= t1; a null edge is open."""
     if t0 is not None:
-        chosen = chosen.filter(pl.col("ts") >= t0)
+        events = events.filter(pl.col("ts") >= t0)
     if t1 is not None:
-        chosen = chosen.filter(pl.col("ts") <= t1)
-    ordered = _rounds(chosen)
-    ends = (
-        ordered.filter(pl.col("kind") == "attempt_end")
-        .group_by(ROUND)
-        .agg(pl.col("ts").last().alias("end"), pl.col("weight_version").last().alias("end_version"))
-    )
-    spans = pl.concat([_attempts(ordered, ends), _turns(ordered, ends)])
-    rank = pl.col("kind").replace_strict({"attempt": 0, "gen": 1, "tool": 2}, return_dtype=pl.Int8)
-    return (
-        spans.join(_samples(ordered), on="sample_index", how="left")
-        .sort(
-            "sample_index",
-            pl.coalesce("t0", "t1"),
-            "t1",
-            rank,
-            "turn",
-            nulls_last=True,
-            maintain_order=True,
-        )
-        .select(list(table_schema("trajectories")))
-    )
+        events = events.filter(pl.col("ts") <= t1)
+    return events
 
 
 def unplaced_events(events: pl.DataFrame) -> list[Notice]:
@@ -117,6 +130,24 @@ def _rounds(events: pl.DataFrame) -> pl.DataFrame:
         )
         .sort("sample_index", "ts", maintain_order=True)
         .with_columns((ended.cum_sum() - ended).over("sample_index").alias("round"))
+    )
+
+
+def _ends(ordered: pl.DataFrame) -> pl.DataFrame:
+    """The end of each round that has one."""
+    return (
+        ordered.filter(pl.col("kind") == "attempt_end")
+        .group_by(ROUND)
+        .agg(pl.col("ts").last().alias("end"), pl.col("weight_version").last().alias("end_version"))
+    )
+
+
+def _in_order(spans: pl.DataFrame) -> pl.DataFrame:
+    """Spans by sample and time."""
+    rank = pl.col("kind").replace_strict({"attempt": 0, "gen": 1, "tool": 2}, return_dtype=pl.Int8)
+    begun = pl.coalesce("t0", "t1")
+    return spans.sort(
+        "sample_index", begun, "t1", rank, "turn", nulls_last=True, maintain_order=True
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 NARROW_SPACE = "\u202f"
 
 
@@ -26,3 +28,16 @@ def duration(seconds: float) -> str:
         return f"{minutes} m {rest:02d} s"
     hours, minutes = divmod(minutes, 60)
     return f"{grouped(hours)} h {minutes:02d} m"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage with one decimal, without it where it is whole."""
+    return f"{100 * share:.1f}".removesuffix(".0") + f"{NARROW_SPACE}%"
+
+
+def moment(ts: float) -> str:
+    """Unix seconds as `2026-02-03 23:30:00 UTC`; the number itself where no calendar reaches it."""
+    try:
+        return f"{datetime.fromtimestamp(ts, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (ValueError, OverflowError, OSError):
+        return f"{ts:.0f}"

@@ -8,12 +8,14 @@ import { VIEWS } from './views.js';
  * Bring the page of this document to life.
  *
  * @param {import('./types').Context['codecs']} codecs decoders beyond snappy
+ * @param {Record<string, import('./types').Mount>} [views] those that only this bundle has, by name
  */
-export function start(codecs) {
+export function start(codecs, views = {}) {
   const context = createContext(document, codecs);
   mountShell(document, context);
   const main = document.getElementById('main');
-  const mount = VIEWS[document.body.dataset.view ?? ''];
+  const view = document.body.dataset.view ?? '';
+  const mount = views[view] ?? VIEWS[view];
   if (main && mount) {
     try {
       mount(main, context);

@@ -175,7 +175,7 @@ TROUBLES = {"missing": "is missing from this site (the server answered 404)", "a
         ("sample.html?step=0&row=8&tab=raw", "data/step-0/texts-*", ".sample-raw", ".facts"),
     ],
 )  # fmt: skip
-def test_one_file_that_is_not_right_is_named_where_it_would_stand(  # noqa: PLR0917 - a case has so many parts
+def test_one_file_that_is_not_right_is_named_where_it_would_stand(
     read, report, kind, path, file, place, stays
 ):
     with serve(report, Host(**{kind: (file,)})) as served:

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 CELLS = """() => [...document.querySelectorAll('[data-part="steps"] tbody tr')]
   .map(row => [...row.cells].map(cell => cell.textContent.trim()))"""
-HEADS = """() => [...document.querySelectorAll('[data-part="steps"] thead tr:last-child th')].length"""
+HEADS = (
+    """() => [...document.querySelectorAll('[data-part="steps"] thead tr:last-child th')].length"""
+)
 
 
 def test_the_list_says_the_same_with_and_without_script(open_page, site):

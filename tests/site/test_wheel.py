@@ -47,7 +47,17 @@ def wheel(tmp_path_factory):
 @pytest.mark.slow
 def test_the_wheel_holds_assets_and_templates_and_nothing_of_the_workshop(wheel):
     names = zipfile.ZipFile(wheel).namelist()
-    for name in ("report.js", "sample.js", "theme.js", "report.css", "favicon.svg", "licenses.txt"):
+    for name in (
+        "report.js",
+        "sample.js",
+        "query.js",
+        "duckdb-worker.js",
+        "duckdb-eh.wasm.gz",
+        "theme.js",
+        "report.css",
+        "favicon.svg",
+        "licenses.txt",
+    ):
         assert f"miles_report/_assets/{name}" in names
     assert "miles_report/_templates/pages/base.html" in names
     assert {name.split("/")[0].split("-")[0] for name in names} == {

@@ -87,7 +87,7 @@ BAD = {
     b'{"ts":1.0,"node":"n","gpu":true,"util":1}': "has a gpu that is not a number",
     b'{"ts":1.0,"node":"n","gpu":0.5,"util":1}': "has a gpu that is not a whole number",
     b'{"ts":1.0,"node":"n","gpu":99999999999999999999,"util":1}': "has a gpu that is too large",
-    b'{"ts":1.0,"node":"n","gpu":0}': "has no util",
+    b'{"ts":1.0,"node":"n","util":1}': "has no gpu",
     b'{"ts":1.0,"node":"n","gpu":0,"util":[1]}': "has a util that is not a number",
     b'{"ts":1.0,"node":"\xff","gpu":0,"util":1}': "is not UTF-8",
     b"\x00\x00\x00": "is not JSON",

@@ -10,7 +10,8 @@ import pytest
 from builders.streams import ONE_OF_EACH, T
 
 from miles_report.schema.streams import STREAMS, DataBufferRecord
-from miles_report.streams.appender import StreamAppender, append_lines
+from miles_report.streams import appender as appender_module
+from miles_report.streams.appender import BLOCK_BYTES, StreamAppender, append_lines
 from miles_report.streams.wire import decode, encode
 
 
@@ -53,15 +54,52 @@ def test_nothing_to_append_makes_no_file(tmp_path):
     assert not (tmp_path / "dashboard").exists()
 
 
-def test_a_torn_line_is_ended_first_whatever_its_length(tmp_path):
+def test_a_torn_line_is_cut_off_first_whatever_its_length(tmp_path):
     record = DataBufferRecord(T, 1)
     line = encode(record)
     for kept in range(1, len(line)):
         path = tmp_path / f"{kept}.jsonl"
         path.write_bytes(line + line[:kept])
-        append_lines(path, line)
-        lines = path.read_bytes().split(b"\n")
-        assert lines == [line[:-1], line[:kept], line[:-1], b""]
+        torn = []
+        append_lines(path, line, on_torn=lambda *told: torn.append(told))  # noqa: B023
+        assert path.read_bytes() == line * 2
+        assert torn == [(path, kept)]
+
+
+def test_a_file_of_one_torn_line_longer_than_a_block_starts_afresh(tmp_path):
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(b"x" * (3 * BLOCK_BYTES + 7))
+    append_lines(path, b"1\n")
+    assert path.read_bytes() == b"1\n"
+
+
+def test_a_long_torn_tail_is_cut_at_the_last_newline(tmp_path):
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(b"1\n2\n" + b"x" * (2 * BLOCK_BYTES))
+    append_lines(path, b"3\n")
+    assert path.read_bytes() == b"1\n2\n3\n"
+
+
+def test_what_could_not_be_cut_off_is_cut_off_before_the_next_lines(tmp_path, monkeypatch):
+    path = tmp_path / "s.jsonl"
+    appender = StreamAppender(tmp_path)
+    appender.append_lines("s.jsonl", b"1\n")
+
+    def half_a_batch(descriptor, data):
+        os.write(descriptor, data[: len(data) // 2])
+        raise OSError(errno.EIO, "gone")
+
+    def no_cut(path, size):
+        raise OSError(errno.EIO, "gone")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(appender_module, "_write_all", half_a_batch)
+        broken.setattr(appender_module.os, "truncate", no_cut)
+        with pytest.raises(OSError, match="gone"):
+            appender.append_lines("s.jsonl", b"2\n3\n4\n5\n")
+    assert path.read_bytes() == b"1\n2\n3\n"
+    appender.append_lines("s.jsonl", b"2\n3\n4\n5\n")
+    assert path.read_bytes() == b"1\n2\n3\n4\n5\n"
 
 
 def test_only_whole_lines_are_appended(tmp_path):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from builders.streams import ONE_OF_EACH, T
 
@@ -106,3 +107,24 @@ def test_a_gpu_of_an_engine_is_a_pair():
 def test_an_open_phase_comes_back_open():
     phase = replace(ONE_OF_EACH["phases"], t1=-1.0)
     assert decode(encode(phase), PhaseRecord) == phase
+
+
+def test_numbers_of_other_libraries_are_written_as_declared():
+    sample = GpuSample(np.float64(T), "n", np.int64(1), np.uint8(1), 0, 0)
+    assert encode(sample) == (
+        b'{"ts":1770161400.0,"node":"n","gpu":1,"util":1,"mem_mb":0,"power_w":0}\n'
+    )
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        GpuSample(T, "n", 0.5, 1, 1, 1),
+        GpuSample("5", "n", 0, 1, 1, 1),
+        GpuSample(T, None, 0, 1, 1, 1),
+        GpuSample(None, "n", 0, 1, 1, 1),
+    ],
+)
+def test_what_is_not_of_the_declared_type_is_refused(record):
+    with pytest.raises(TypeError):
+        encode(record)

@@ -38,6 +38,9 @@ def test_a_step_is_one_row_of_unweighted_means(tmp_path):
         "mean_entropy": 1.0,
         "mixed_version_frac": pytest.approx(1 / 3),
         "staleness_mean": 4.0,  # step 4, version 0 took part in all samples that have any
+        "n_rewarded_groups": 2,
+        "n_zero_std_groups": 2,
+        "n_alignment_failed": 0,
         "state": "ok",
     }
 

@@ -81,7 +81,22 @@ export function mountConversation(host, actions, tokens, life, context) {
     }),
   ];
   draw();
+  showAsked(column, context.url.get('message'));
   return () => off.forEach((stop) => stop());
+}
+
+/**
+ * Brings the message that a link names into view.
+ *
+ * @param {HTMLElement} column
+ * @param {string|null} asked its place among the messages, from 0
+ */
+function showAsked(column, asked) {
+  const messages = /** @type {NodeListOf<HTMLElement>} */ (column.querySelectorAll('section.message'));
+  const found = asked !== null && /^\d+$/.test(asked) ? messages[Number(asked)] : undefined;
+  if (!found) return;
+  found.dataset.asked = '';
+  requestAnimationFrame(() => found.scrollIntoView({ block: 'center' }));
 }
 
 /**

@@ -30,6 +30,29 @@ export function mountShell(page, context) {
       if (event.key === 'Escape' && menu.hasAttribute('open')) menu.removeAttribute('open');
     });
   }
+  on(window, 'keydown', event => goto(page, event)); // after the listeners of views, which may have a field of their own
+}
+
+/**
+ * The slash goes to the field that goes anywhere.
+ *
+ * @param {Document} page
+ * @param {KeyboardEvent} event
+ */
+function goto(page, event) {
+  const target = /** @type {Element} */ (event.target);
+  if (event.key !== '/' || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (target.closest?.('input, textarea, select, [contenteditable]')) return;
+  const beside = /** @type {HTMLInputElement | null} */ (page.querySelector('.rail form.goto input'));
+  const above = /** @type {HTMLInputElement | null} */ (page.querySelector('.menu form.goto input'));
+  if (!beside || !above) return;
+  event.preventDefault();
+  if (beside.offsetParent) {
+    beside.focus();
+  } else {
+    page.querySelector('details.menu')?.setAttribute('open', '');
+    above.focus();
+  }
 }
 
 /**

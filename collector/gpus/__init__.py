@@ -1,0 +1,1 @@
+"""Readings of the GPUs of one node."""

@@ -1,0 +1,1 @@
+"""Metrics of inference engines, read over HTTP."""

@@ -1,0 +1,45 @@
+"""GPU lanes as small numbers, so that millions of samples stay small and group fast."""
+
+from __future__ import annotations
+
+import polars as pl
+
+CODED = pl.Schema(
+    {
+        "ts": pl.Float64(),
+        "lane": pl.Int32(),
+        "util": pl.Int32(),
+        "mem_mb": pl.Int32(),
+        "power_w": pl.Int32(),
+    }
+)
+"""Samples as they are kept; a reading beyond 32 bits keeps the frame in 64."""
+
+READINGS = ("util", "mem_mb", "power_w")
+
+
+class LaneCodes:
+    """Numbers lanes in the order in which they are first seen."""
+
+    def __init__(self) -> None:
+        self._seen = pl.DataFrame(schema={"node": pl.String, "gpu": pl.Int64, "lane": pl.Int32})
+
+    @property
+    def lanes(self) -> pl.DataFrame:
+        """node, gpu and lane (their number), ascending."""
+        return self._seen
+
+    def encode(self, samples: pl.DataFrame) -> pl.DataFrame:
+        """GPU samples with a lane number in place of node and gpu, in the same order; columns as in `CODED`."""
+        places = samples.select("node", "gpu").unique(maintain_order=True)
+        fresh = places.join(self._seen, on=["node", "gpu"], how="anti", maintain_order="left")
+        if fresh.height:
+            numbers = pl.int_range(self._seen.height, self._seen.height + fresh.height)
+            fresh = fresh.with_columns(pl.select(numbers.cast(pl.Int32)).to_series().alias("lane"))
+            self._seen = pl.concat([self._seen, fresh])
+        coded = samples.join(self._seen, on=["node", "gpu"], how="left", maintain_order="left")
+        coded = coded.select(list(CODED))
+        try:
+            return coded.cast(CODED)
+        except pl.exceptions.InvalidOperationError:
+            return coded.with_columns(pl.col(READINGS).cast(pl.Int64))

@@ -17,8 +17,8 @@ from builders.told import assert_told
 import miles_report
 from miles_report.build import BuildOptions, build
 from miles_report.errors import NotFoundError, SourceError, StillWritingError, UsageError
-from miles_report.run_wide import RUN_WIDE
 from miles_report.schema.tables import PER_STEP
+from miles_report.site.run_output import RUN_TABLES
 
 NAMES = sorted(path.name for path in (Path(__file__).parent / "data" / "dumps").iterdir())
 OPTIONS = BuildOptions(pages="none", jobs=1)
@@ -36,7 +36,7 @@ def test_over_http_it_equals_the_dump(dumps, built, name):
             run.facts.has_tokenizer,
         )
         assert set(site.notices) == set(run.notices)
-        for table in RUN_WIDE.keys() - {"trajectories"}:
+        for table in RUN_TABLES:
             assert_told(table, site.table(table), run.table(table))
         for table in PER_STEP:
             for evaluation in (False, True):
@@ -128,6 +128,13 @@ def test_a_sample_that_several_rows_share_is_read_by_row(dumps, built):
     assert_told("texts", site.table("texts", **given), run.table("texts", **given))
     with pytest.raises(UsageError, match="share sample index"):
         site.table("tokens", **given)
+
+
+def test_a_table_that_reports_do_not_hold_is_told(agentic):
+    _, site = agentic
+    for ask in (site.table, site.files):
+        with pytest.raises(NotFoundError, match=r"holds no table topology: ask the dump"):
+            ask("topology")
 
 
 def test_lifecycles_belong_to_steps(agentic):

@@ -28,7 +28,13 @@ from miles_report.slices.files import (
     fetch_named,
 )
 from miles_report.slices.read import find_step
-from miles_report.slices.select import check_lifecycles, run_table, step_lifecycles, step_table
+from miles_report.slices.select import (
+    absent,
+    check_lifecycles,
+    run_table,
+    step_lifecycles,
+    step_table,
+)
 from miles_report.sources.files import IDENTIFYING
 from miles_report.tables.frames import empty_table
 from miles_report.tables.parameters import checked, known_table, parse_steps
@@ -45,6 +51,7 @@ logger = logging.getLogger(__name__)
 
 ENTRANCE = "index.html"
 FURTHER = ("token_texts",)  # in slices beside the declared tables
+BY_STEP = (*PER_STEP, "trajectories", *FURTHER)
 ADDRESS = re.compile("[A-Za-z][A-Za-z0-9+.-]+://")
 KEPT_FILES = 8
 """Files that stay in memory, near 1 MiB each, so that looking at one sample after another fetches nothing anew."""
@@ -116,7 +123,7 @@ class Site:
 
         Raises:
             UsageError: unknown table or parameter, or a value that makes no sense.
-            NotFoundError: a step, row or sample that is not there.
+            NotFoundError: a step, row or sample that is not there; a table that reports do not hold.
             SourceError: a file that cannot be fetched, is missing or altered, or a step without data.
         """
         given = checked(known_table(name), parameters)
@@ -142,7 +149,7 @@ class Site:
 
         Raises:
             UsageError: no such table, or steps of a table that is about the run.
-            NotFoundError: the report has no such step.
+            NotFoundError: the report has no such step, or does not hold the table.
             SourceError: a catalogue cannot be had, or a step has no data.
         """
         if name not in FURTHER:
@@ -151,6 +158,8 @@ class Site:
             if step is not None or evaluation:
                 raise UsageError(f"A report holds {name} for the run as a whole: leave out step.")
             catalogs = [self._root]
+        elif name not in BY_STEP:
+            raise absent(name)
         else:
             steps = None if step is None else parse_steps(step)
             catalogs = [catalog for _, catalog in self._opened(steps, evaluation=evaluation)]

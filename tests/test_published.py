@@ -130,6 +130,13 @@ def test_a_sample_that_several_rows_share_is_read_by_row(dumps, built):
         site.table("tokens", **given)
 
 
+def test_a_table_that_reports_do_not_hold_is_told(agentic):
+    _, site = agentic
+    for ask in (site.table, site.files):
+        with pytest.raises(NotFoundError, match=r"holds no table topology: ask the dump"):
+            ask("topology")
+
+
 def test_lifecycles_belong_to_steps(agentic):
     _, site = agentic
     with pytest.raises(UsageError, match="give step"):

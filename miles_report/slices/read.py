@@ -135,7 +135,7 @@ def read_slices(
         SourceError: a slice is damaged.
     """
     parts = [_decoded(read, entry) for entry in slices if row is None or _may_hold(entry, row)]
-    frame = pl.concat(parts) if parts else _decoded(read, slices[0]).clear()
+    frame = pl.concat(parts, how="vertical_relaxed") if parts else _decoded(read, slices[0]).clear()
     if row is not None and "row" in frame.columns:
         frame = frame.filter(pl.col("row") == row)
     return frame

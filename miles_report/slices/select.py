@@ -34,8 +34,10 @@ def run_table(
         **selection: step_key and metric of `metrics`.
 
     Raises:
-        NotFoundError: the report has no such step.
+        NotFoundError: the report has no such step, or does not hold the table.
     """
+    if name not in root.tables:
+        raise absent(name)
     known = {entry.step for entry in root.steps}
     for one in step or ():
         if one not in known:
@@ -103,6 +105,11 @@ def step_lifecycles(
     return frame.filter(
         pl.col("sample_index").is_in(samples["sample_index"].drop_nulls().to_list())
     )
+
+
+def absent(name: str) -> NotFoundError:
+    """The error for a table that reports do not hold, such as those of the timeline."""
+    return NotFoundError(f"This report holds no table {name}: ask the dump itself, with open_run.")
 
 
 def check_lifecycles(step: list[int] | None, t0: float | None, t1: float | None) -> list[int]:

@@ -222,7 +222,7 @@ def test_a_missing_slice_is_told_and_the_built_table_stays(chromium, site):
     page = context.new_page()
     page.route("**/data/step-0/samples*.parquet", lambda route: route.fulfill(status=404, body=""))
     page.goto(site("agentic") + "rollouts/step-0.html")
-    expect(page.locator(".error-box")).to_contain_text("data/step-0/samples")
+    expect(page.locator("[data-part=filter] .error-box")).to_contain_text("data/step-0/samples")
     expect(page.locator("#samples table.data tbody tr")).to_have_count(24)
     context.close()
 

@@ -6,7 +6,8 @@ import pytest
 from builders.sites import small_run
 
 from miles_report.errors import BuildError
-from miles_report.run import Run, RunFacts
+from miles_report.facts import RunFacts
+from miles_report.run import Run
 from miles_report.site.step_output import StepTask, make_step
 from miles_report.site.writer import MemoryWriter
 from miles_report.sources.files import list_dump

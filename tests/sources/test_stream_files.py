@@ -233,8 +233,8 @@ def test_rows_come_in_the_order_of_files_and_lines(tmp_path):
 
 def test_bounds_are_true_extremes_not_first_and_last_lines(tmp_path):
     files = [
-        stamp_of(tmp_path / "a", gpu(T + 5) + gpu(T - 70) + gpu(T + 1)),
-        stamp_of(tmp_path / "b", gpu(T + 900) + gpu(T + 2)),
+        stamp_of(tmp_path / "a", gpu(T + 5) + gpu(T - 70) + gpu(T + 1), "a"),
+        stamp_of(tmp_path / "b", gpu(T + 900) + gpu(T + 2), "b"),
     ]
     assert stream_bounds(files, "gpu_util") == TimeBounds(T - 70, T + 900, 5)
 

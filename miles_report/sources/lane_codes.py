@@ -31,15 +31,21 @@ class LaneCodes:
 
     def encode(self, samples: pl.DataFrame) -> pl.DataFrame:
         """GPU samples with a lane number in place of node and gpu, in the same order; columns as in `CODED`."""
-        places = samples.select("node", "gpu").unique(maintain_order=True)
-        fresh = places.join(self._seen, on=["node", "gpu"], how="anti", maintain_order="left")
-        if fresh.height:
-            numbers = pl.int_range(self._seen.height, self._seen.height + fresh.height)
-            fresh = fresh.with_columns(pl.select(numbers.cast(pl.Int32)).to_series().alias("lane"))
-            self._seen = pl.concat([self._seen, fresh])
-        coded = samples.join(self._seen, on=["node", "gpu"], how="left", maintain_order="left")
+        coded = self._joined(samples)
+        if coded["lane"].null_count():
+            self._number(coded.filter(pl.col("lane").is_null()))
+            coded = self._joined(samples)
         coded = coded.select(list(CODED))
         try:
             return coded.cast(CODED)
         except pl.exceptions.InvalidOperationError:
             return coded.with_columns(pl.col(READINGS).cast(pl.Int64))
+
+    def _joined(self, samples: pl.DataFrame) -> pl.DataFrame:
+        return samples.join(self._seen, on=["node", "gpu"], how="left", maintain_order="left")
+
+    def _number(self, unknown: pl.DataFrame) -> None:
+        fresh = unknown.select("node", "gpu").unique(maintain_order=True)
+        first = self._seen.height
+        numbers = pl.int_range(first, first + fresh.height, dtype=pl.Int32, eager=True)
+        self._seen = pl.concat([self._seen, fresh.with_columns(numbers.alias("lane"))])

@@ -68,21 +68,11 @@ def read_stream(files: Iterable[FileStamp], stream: str, *, notices: list[Notice
     return pl.concat(frames) if frames else shape_of(stream).empty()
 
 
-def stream_bounds(
-    files: Iterable[FileStamp], stream: str, *, notices: list[Notice]
-) -> TimeBounds | None:
-    """The extremes of a stream's timestamps over all its lines, in bounded memory; null without a line.
+def frame_bounds(frame: pl.DataFrame, stream: str) -> TimeBounds | None:
+    """The extremes of the timestamps of a frame of `stream_frames`; null if it is empty.
 
     The end of a phase that is still open counts for nothing, its start does.
     """
-    bounds: TimeBounds | None = None
-    for frame in stream_frames(files, stream, notices=notices):
-        bounds = join_bounds(bounds, frame_bounds(frame, stream))
-    return bounds
-
-
-def frame_bounds(frame: pl.DataFrame, stream: str) -> TimeBounds | None:
-    """The extremes of the timestamps of a frame of `stream_frames`; null if it is empty."""
     columns = [frame[name] for name in shape_of(stream).ts_fields]
     stamps = pl.concat([column.rename("ts") for column in columns])
     if stream == "phases":

@@ -147,7 +147,11 @@ def abort_storm(run: AdvisoryInputs) -> list[Finding]:
             pl.col("value").diff().over(key).alias("grown"),
             pl.col("ts").shift(1).over(key).alias("before"),
         )
-        .filter((pl.col("ts") >= newest - RECENT_S) & (pl.col("grown") > 0))
+        .filter(
+            (pl.col("ts") >= newest - RECENT_S)
+            & (pl.col("grown") > 0)
+            & pl.col("grown").is_finite()
+        )
     )
     totals = dict(grown.group_by("metric").agg(pl.col("grown").sum()).iter_rows())
     requests, aborted = totals.get(REQUESTS, 0.0), totals.get(ABORTED, 0.0)

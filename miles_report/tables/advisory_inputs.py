@@ -46,16 +46,14 @@ class EngineView:
         return pooled(self.folded, metric)
 
     def mean(self, metric: str) -> float:
-        """Mean over all values of all engines; NaN without any, or if one is."""
-        mean = self.values(metric).mean()
-        return float(mean) if isinstance(mean, int | float) else math.nan
+        """Mean over all values of all engines; NaN without any, or if one is not finite."""
+        values = self.values(metric)
+        return _number(values.mean()) if values.is_finite().all() else math.nan
 
     def peak(self, metric: str) -> float:
-        """Highest single value; NaN without any, or if one is."""
+        """Highest single value; NaN without any, or if one is not finite."""
         values = self.values(metric)
-        peak = values.max()
-        is_told = isinstance(peak, int | float) and not values.is_nan().any()
-        return float(peak) if is_told else math.nan  # type: ignore[arg-type]
+        return _number(values.max()) if values.is_finite().all() else math.nan
 
     def span(self, metric: str) -> tuple[float, float]:
         """First and last moment at which the metric was scraped; both NaN without."""

@@ -193,7 +193,7 @@ class _Stage:
         )
 
     def tiles(self, rows: pl.DataFrame) -> Iterator[Tile]:
-        stretch = (pl.col("ts") / self._tile_s).floor().cast(pl.Int64).alias("_stretch")
+        stretch = (pl.col("ts") / self._tile_s).floor().alias("_stretch")
         group = self._series.group(self._level).alias("_group")
         placed = self._finished(rows).with_columns(stretch, group)
         ordered = placed.sort("_stretch", "_group", *self._series.keys, "ts", maintain_order=True)

@@ -11,15 +11,18 @@ from miles_report.schema.streams import GpuSample, PhaseRecord
 from miles_report.sources.complete_lines import LineFile
 from miles_report.sources.files import list_dump
 from miles_report.sources.folders import FileStamp
-from miles_report.sources.stream_files import (
-    TimeBounds,
-    read_stream,
-    stream_bounds,
-    stream_frames,
-)
+from miles_report.sources.stream_files import TimeBounds, read_stream, stream_frames
+from miles_report.sources.stream_store import StreamStore
 from miles_report.streams.wire import encode
 
 FRAMED = [name for name in ONE_OF_EACH if name != "metrics"]
+
+
+def stream_bounds(files, stream: str):
+    """What the store tells of a stream that was read to its end."""
+    store = StreamStore({stream: tuple(files)}, notices=[])
+    assert all(frame.height for frame in store.frames(stream))
+    return store.bounds(stream)
 
 
 def gpu(ts: float = T, util: int = 50) -> bytes:
@@ -62,7 +65,7 @@ def test_without_files_there_are_no_rows_but_all_columns(stream):
     frame = read_stream([], stream, notices=[])
     assert frame.height == 0
     assert frame.columns == list(json.loads(encode(ONE_OF_EACH[stream])))
-    assert stream_bounds([], stream, notices=[]) is None
+    assert stream_bounds([], stream) is None
 
 
 def test_a_file_cut_at_every_byte_of_its_last_line_gives_its_whole_lines(tmp_path):
@@ -230,10 +233,10 @@ def test_rows_come_in_the_order_of_files_and_lines(tmp_path):
 
 def test_bounds_are_true_extremes_not_first_and_last_lines(tmp_path):
     files = [
-        stamp_of(tmp_path / "a", gpu(T + 5) + gpu(T - 70) + gpu(T + 1)),
-        stamp_of(tmp_path / "b", gpu(T + 900) + gpu(T + 2)),
+        stamp_of(tmp_path / "a", gpu(T + 5) + gpu(T - 70) + gpu(T + 1), "a"),
+        stamp_of(tmp_path / "b", gpu(T + 900) + gpu(T + 2), "b"),
     ]
-    assert stream_bounds(files, "gpu_util", notices=[]) == TimeBounds(T - 70, T + 900, 5)
+    assert stream_bounds(files, "gpu_util") == TimeBounds(T - 70, T + 900, 5)
 
 
 def test_bounds_of_phases_take_both_ends_and_skip_open_ones(tmp_path):
@@ -243,15 +246,15 @@ def test_bounds_of_phases_take_both_ends_and_skip_open_ones(tmp_path):
     files = [
         stamp_of(tmp_path / "a", phase(T, -1.0) + phase(T + 10, T + 500) + phase(T + 90, -1.0))
     ]
-    assert stream_bounds(files, "phases", notices=[]) == TimeBounds(T, T + 500, 3)
+    assert stream_bounds(files, "phases") == TimeBounds(T, T + 500, 3)
     still_open = [stamp_of(tmp_path / "b", phase(T + 3, -1.0))]
-    assert stream_bounds(still_open, "phases", notices=[]) == TimeBounds(T + 3, T + 3, 1)
+    assert stream_bounds(still_open, "phases") == TimeBounds(T + 3, T + 3, 1)
 
 
 def test_bad_lines_count_for_no_bounds(tmp_path):
     content = gpu(T) + b'{"ts":9e9,"node":"n"}\n' + gpu(T + 1)
     files = [stamp_of(tmp_path / "a", content)]
-    assert stream_bounds(files, "gpu_util", notices=[]) == TimeBounds(T, T + 1, 2)
+    assert stream_bounds(files, "gpu_util") == TimeBounds(T, T + 1, 2)
 
 
 def test_a_large_file_is_read_in_blocks(tmp_path):

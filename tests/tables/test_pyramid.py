@@ -208,3 +208,8 @@ def test_engine_tiles_hold_what_the_table_holds_also_across_stretches(tmp_path, 
             .sort("addr", "engine_type", "dp_rank", "ts")
         )
         assert got.equals(want)
+
+
+def test_times_beyond_any_calendar_have_their_own_tiles():
+    made = list(tiles([rows((0, 1e300, 1), (0, -1e300, 2), (0, 5.0, 3))], SERIES, widths=(8,)))
+    assert [tile.rows["v"].to_list() for tile in made if tile.level == 0] == [[2], [3], [1]]

@@ -2,7 +2,8 @@
  * Questions to the engine, one at a time: plan, ask, start the engine, load, run; each can be cancelled.
  */
 
-import { compileEngine, openDatabase } from '../data/database.js';
+import { openDatabase } from '../data/database.js';
+import { compileEngine } from '../data/engine.js';
 import { allTables } from './tables.js';
 import { barrierOf } from './barriers.js';
 import { createLoader } from './load.js';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createHash } from 'node:crypto';
 import { tableFromIPC } from 'apache-arrow';
 import { parquetReadObjects } from 'hyparquet';
 import { batchBytes } from '../../templates/js/data/arrow.js';
@@ -25,21 +26,25 @@ function slice(path, bytes, rows, keys = {}, columns = COLUMNS) {
 function site() {
   const steps = [[0, false, 'ok'], [1, false, 'ok'], [2, false, 'broken'], [1, true, 'ok']];
   const fetched = [];
+  const files = new Map(steps.map(([step, evaluation]) => {
+    const name = `${evaluation ? 'e' : 's'}${step}`;
+    return [`${name}/catalog`, Buffer.from(JSON.stringify({ version: 1, facts: {}, tables: {
+      tokens: [slice(`${name}/tokens-0`, 1000, 50, { row: [0, 3] }), slice(`${name}/tokens-1`, 200, 20, { row: [3, 9] })],
+      token_texts: [slice(`${name}/token_texts-0`, 30, 5, {}, ['token_id', 'token_text'])],
+      samples: [slice(`${name}/samples-0`, 70, 10, {}, ['step', 'row', 'reward', 'reward.x'])],
+    } }))];
+  }));
   const context = {
     fetch: async path => {
       fetched.push(path);
-      const name = path.split('/')[0];
-      const value = { version: 1, facts: {}, tables: {
-        tokens: [slice(`${name}/tokens-0`, 1000, 50, { row: [0, 3] }), slice(`${name}/tokens-1`, 200, 20, { row: [3, 9] })],
-        token_texts: [slice(`${name}/token_texts-0`, 30, 5, {}, ['token_id', 'token_text'])],
-        samples: [slice(`${name}/samples-0`, 70, 10, {}, ['step', 'row', 'reward', 'reward.x'])],
-      } };
-      return new TextEncoder().encode(JSON.stringify(value)).buffer;
+      return Uint8Array.from(files.get(path)).buffer;
     },
+    rebuilt: async () => false,
   };
+  const listed = path => ({ path, bytes: files.get(path).length, sha256: createHash('sha256').update(files.get(path)).digest('hex').slice(0, 16) });
   const root = readCatalog(context, 'root', {
     version: 1, run: {}, tables: { run: [slice('run-0', 11, 1, {}, ['run_name'])], metrics: [slice('metrics-0', 500, 9, {}, ['key', 'value']), slice('metrics-1', 400, 9, { step: [5, 9] }, ['key', 'value'])] },
-    steps: steps.map(([step, evaluation, state]) => ({ step, evaluation, state, catalog: state === 'ok' ? { path: `${evaluation ? 'e' : 's'}${step}/catalog`, bytes: 1, sha256: '' } : null })),
+    steps: steps.map(([step, evaluation, state]) => ({ step, evaluation, state, catalog: state === 'ok' ? listed(`${evaluation ? 'e' : 's'}${step}/catalog`) : null })),
   });
   return { root, fetched };
 }

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 PLACE = "https://example.org/report/"
 """Stands for the address of the site where it cannot be known; script puts the real one there."""
 
+ASK_BYTES = 50 << 20
+"""A query or a search that reads more than this asks first."""
+
 KINDS = {
     "i64": "int",
     "f64": "float",
@@ -121,6 +124,8 @@ def query_page(
             "examples": [{"question": one.question, "sql": one.sql} for one in found or (_EMPTY,)],
             "engine_bytes": engine_bytes,
             "bytes": total,
+            "ask_bytes": ASK_BYTES,
+            "tables": _order(sizes),
             "place": PLACE,
             "sample_columns": _own_columns(sizes),
         },

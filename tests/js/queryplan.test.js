@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { test } from 'node:test';
+import { createHash } from 'node:crypto';
 import { tableFromIPC } from 'apache-arrow';
 import { parquetReadObjects } from 'hyparquet';
 import { batchBytes } from '../../templates/js/data/arrow.js';
@@ -22,31 +22,29 @@ function slice(path, bytes, rows, keys = {}, columns = COLUMNS) {
   return { path, bytes, sha256: '', rows, columns, keys };
 }
 
-/** The catalogue of a step, as its file is. @param {string} name of its folder */
-function stepCatalog(name) {
-  const value = { version: 1, facts: {}, tables: {
-    tokens: [slice(`${name}/tokens-0`, 1000, 50, { row: [0, 3] }), slice(`${name}/tokens-1`, 200, 20, { row: [3, 9] })],
-    token_texts: [slice(`${name}/token_texts-0`, 30, 5, {}, ['token_id', 'token_text'])],
-    samples: [slice(`${name}/samples-0`, 70, 10, {}, ['step', 'row', 'reward', 'reward.x'])],
-  } };
-  const bytes = new TextEncoder().encode(JSON.stringify(value));
-  const sha256 = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
-  return { buffer: bytes.buffer, entry: { path: `${name}/catalog`, bytes: bytes.byteLength, sha256 } };
-}
-
 /** Steps 0 to 2 and evaluation 1; two token files a step of 1000 and 200 bytes; step 2 cannot be read. */
 function site() {
   const steps = [[0, false, 'ok'], [1, false, 'ok'], [2, false, 'broken'], [1, true, 'ok']];
   const fetched = [];
+  const files = new Map(steps.map(([step, evaluation]) => {
+    const name = `${evaluation ? 'e' : 's'}${step}`;
+    return [`${name}/catalog`, Buffer.from(JSON.stringify({ version: 1, facts: {}, tables: {
+      tokens: [slice(`${name}/tokens-0`, 1000, 50, { row: [0, 3] }), slice(`${name}/tokens-1`, 200, 20, { row: [3, 9] })],
+      token_texts: [slice(`${name}/token_texts-0`, 30, 5, {}, ['token_id', 'token_text'])],
+      samples: [slice(`${name}/samples-0`, 70, 10, {}, ['step', 'row', 'reward', 'reward.x'])],
+    } }))];
+  }));
   const context = {
     fetch: async path => {
       fetched.push(path);
-      return stepCatalog(path.split('/')[0]).buffer;
+      return Uint8Array.from(files.get(path)).buffer;
     },
+    rebuilt: async () => false,
   };
+  const listed = path => ({ path, bytes: files.get(path).length, sha256: createHash('sha256').update(files.get(path)).digest('hex').slice(0, 16) });
   const root = readCatalog(context, 'root', {
     version: 1, run: {}, tables: { run: [slice('run-0', 11, 1, {}, ['run_name'])], metrics: [slice('metrics-0', 500, 9, {}, ['key', 'value']), slice('metrics-1', 400, 9, { step: [5, 9] }, ['key', 'value'])] },
-    steps: steps.map(([step, evaluation, state]) => ({ step, evaluation, state, catalog: state === 'ok' ? stepCatalog(`${evaluation ? 'e' : 's'}${step}`).entry : null })),
+    steps: steps.map(([step, evaluation, state]) => ({ step, evaluation, state, catalog: state === 'ok' ? listed(`${evaluation ? 'e' : 's'}${step}/catalog`) : null })),
   });
   return { root, fetched };
 }

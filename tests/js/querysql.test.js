@@ -144,6 +144,7 @@ test('errors of the engine become sentences with a place', () => {
   const parser = trouble('{"exception_type":"Parser","exception_message":"syntax error at or near \\"é\\"","position":"12"}', "select 'é' é");
   assert.deepEqual([parser.message, parser.at], ['Syntax error at or near "é".', 11]);
   assert.equal(trouble('Catalog Error: Table with name tokn does not exist!\nDid you mean "pg_enum"?', '').message, 'There is no table tokn. There are samples, tokens, groups.');
+  assert.match(trouble('Catalog Error: Table with name phases does not exist!', '').message, /^This site does not hold the table phases/);
   assert.equal(trouble('Catalog Error: Table with name sampels does not exist!', '').message, 'There is no table sampels. Did you mean samples?');
   assert.equal(trouble('Catalog Error: Scalar Function with name nofunc does not exist!\nDid you mean "count"?', '').message, 'There is no function nofunc. Did you mean count?');
   assert.equal(charOffset('a€b', 4), 2);
@@ -187,4 +188,5 @@ test('every column of the schema has a type in the engine', () => {
   for (const table of TABLES.values()) for (const { kind } of table.columns) assert.match(sqlType(kind), /^(BIGINT|DOUBLE|FLOAT|BOOLEAN|VARCHAR)(\[\])?$/);
   assert.ok(TABLES.get('trajectories').columns.some(column => column.name === 'step'));
   assert.ok(TABLES.has('token_texts'));
+  assert.deepEqual([...allTables(['run']).keys()], ['run', 'token_texts']);
 });

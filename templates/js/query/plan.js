@@ -32,9 +32,6 @@ import { canMeet } from './conditions.js';
  * @property {string[]} absent steps that have no data, in words
  */
 
-/** More than this is read only after a question. */
-export const ASK_BYTES = 50 * 2 ** 20;
-
 /**
  * @param {Analysis[]} analyses of the statements
  * @param {ReadonlyMap<string, Table>} tables

@@ -2,12 +2,14 @@
  * Questions to the engine, one at a time: plan, ask, start the engine, load, run; each can be cancelled.
  */
 
-import { compileEngine, openDatabase } from '../data/database.js';
+import { openDatabase } from '../data/database.js';
+import { compileEngine } from '../data/engine.js';
+import { SliceError } from '../data/errors.js';
 import { allTables } from './tables.js';
 import { barrierOf } from './barriers.js';
 import { createLoader } from './load.js';
 import { analyse } from './scopes.js';
-import { ASK_BYTES, planOf } from './plan.js';
+import { planOf } from './plan.js';
 import { statements } from './sql.js';
 import { QueryError, troubleOf } from './troubles.js';
 
@@ -37,6 +39,8 @@ import { QueryError, troubleOf } from './troubles.js';
  * @property {() => void} dispose
  */
 
+const ENGINE = 'duckdb-eh.wasm.gz';
+
 /** Rows that are brought into the page; a file of more is written by other tools. */
 export const MOST_ROWS = 100_000;
 
@@ -45,11 +49,11 @@ const PATIENCE_MS = 1500;
 const SAFE_TYPES = /^(U?(TINY|SMALL|BIG)INT|U?INTEGER|HUGEINT|FLOAT|DOUBLE|DECIMAL\(.*\)|BOOLEAN|VARCHAR|DATE|TIMESTAMP(_S|_MS|_NS| WITH TIME ZONE)?|"NULL"|UUID)$/;
 
 /**
- * @param {Context} context
+ * @param {Context} context `context.page`: tables, ask_bytes
  * @returns {Session}
  */
 export function createSession(context) {
-  const tables = allTables();
+  const tables = allTables(context.page.tables);
   /** @type {Promise<WebAssembly.Module> | null} */
   let compiled = null;
   /** @type {{database: Database, loader: import('./load.js').Loader} | null} */
@@ -66,7 +70,10 @@ export function createSession(context) {
     return starting;
   };
   const started = async () => {
-    compiled ??= fetchAsset('duckdb-eh.wasm.gz').then(compileEngine);
+    compiled ??= fetchAsset(ENGINE).then(bytes => compileEngine(bytes).catch(cause => {
+      const name = context.asset(ENGINE) ?? ENGINE;
+      throw new SliceError(name, `${name} could not be started: it was altered on the way, or this browser is too old for it.`, cause);
+    }));
     compiled.catch(() => { compiled = null; });
     const [module, worker] = await Promise.all([compiled, fetchAsset('duckdb-worker.js')]);
     const database = await openDatabase(module, worker);
@@ -99,7 +106,7 @@ export function createSession(context) {
     let begun = performance.now();
     const { plan: made, toRead } = await plan(list, hooks, abort.signal, whole);
     hooks.onPlan(made, toRead);
-    if (toRead > ASK_BYTES) {
+    if (toRead > context.page.ask_bytes) {
       const asked = performance.now();
       if (!(await hooks.ask(made, toRead))) return null;
       begun += performance.now() - asked;

@@ -10,23 +10,24 @@ import { createPopover } from '../ui/popover.js';
 import { createEditor } from './editor.js';
 import { createOutput } from './output.js';
 import { formatted } from './paint.js';
-import { ASK_BYTES, planWords } from './plan.js';
+import { planWords } from './plan.js';
 import { createSession } from './session.js';
 import { QueryError } from './troubles.js';
 
 /** @typedef {import('../types').Context} Context */
 /** @typedef {import('./plan.js').Plan} Plan */
 /** @typedef {{question: string, sql: string}} Example */
+/** @typedef {{examples: Example[], engine_bytes: number, bytes: number, ask_bytes: number}} PageData */
 
 const TYPING_MS = 600;
 
 /**
  * @param {{editor: HTMLElement, output: HTMLElement}} places
- * @param {Context} context `context.page`: examples, engine bytes, bytes of all tables
+ * @param {Context} context `context.page` is PageData
  * @returns {{open: (sql: string) => void, insert: (text: string) => void, dispose: () => void}} open: into the editor, without running it
  */
 export function mountSql(places, context) {
-  const { examples, engine_bytes: engineBytes, bytes: allBytes } = /** @type {{examples: Example[], engine_bytes: number, bytes: number}} */ (context.page);
+  const { examples, engine_bytes: engineBytes, bytes: allBytes, ask_bytes: askBytes } = /** @type {PageData} */ (context.page);
   const session = createSession(context);
   const output = createOutput(places.output, context);
   const status = el('p', { class: 'query-status', role: 'status' });
@@ -180,7 +181,7 @@ export function mountSql(places, context) {
           answer(false)();
         } }, 'Not now'))));
       yes.focus();
-      fill(status, `Above ${size(ASK_BYTES)}: waiting for you.`);
+      fill(status, `Above ${size(askBytes)}: waiting for you.`);
     });
   }
 
@@ -228,7 +229,7 @@ export function mountSql(places, context) {
     asked = first;
     try {
       const { plan, toRead } = await session.plan(first);
-      if (toRead <= ASK_BYTES) await start(false, true);
+      if (toRead <= askBytes) await start(false, true);
       else fill(status, `${willRead(plan, toRead)} It is not run by itself: press Run. ${idle()}`);
     } catch (error) {
       fail(error);

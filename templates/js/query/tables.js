@@ -50,15 +50,17 @@ const TOKEN_TEXTS = {
 const SQL_TYPES = /** @type {Record<string, string>} */ ({ i64: 'BIGINT', f64: 'DOUBLE', ts: 'DOUBLE', f32: 'FLOAT', bool: 'BOOLEAN', str: 'VARCHAR', json: 'VARCHAR' });
 
 /**
+ * @param {string[]} [held] names of the tables that the site has; all of the schema if left out
  * @returns {Map<string, Table>} by name
  */
-export function allTables() {
+export function allTables(held) {
   const tables = Object.entries(TABLES).map(([name, table]) => {
     const added = STEP_IN_FILE.includes(name) ? [STEP, EVALUATION] : [];
     const columns = table.columns.map(({ name: column, kind, doc }) => ({ name: column, kind, doc, derived: DERIVED[name]?.[column] }));
     return /** @type {Table} */ ({ name, perStep: table.perStep || STEP_IN_FILE.includes(name), columns: [...added, ...columns] });
   });
-  return new Map([...tables, TOKEN_TEXTS].map(table => [table.name, table]));
+  const found = [...tables, TOKEN_TEXTS].filter(table => !held || held.includes(table.name) || table === TOKEN_TEXTS);
+  return new Map(found.map(table => [table.name, table]));
 }
 
 /**

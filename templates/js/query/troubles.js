@@ -2,6 +2,7 @@
  * What the engine says of a query that fails, as a sentence and a place in the editor.
  */
 
+import { TABLES } from '../schema.js';
 import { SAY } from './barriers.js';
 
 /**
@@ -123,6 +124,7 @@ function extensionSentence(bare) {
 function sentence(bare, tables) {
   const plain = bare.replace(/^Error: /, '').replace(/^[A-Z][\w ]+? Error: /, '');
   const table = /^Table with name (.+?) does not exist/.exec(plain)?.[1];
+  if (table && table in TABLES) return `This site does not hold the table ${table}; miles-report export reads it from the dump.`;
   if (table) return `There is no table ${table}. ${near(table, tables)}`;
   const column = /^Referenced column "(.+?)" not found in FROM clause!/.exec(plain)?.[1];
   if (column) return `There is no column ${column} here.${candidates(plain)}`;

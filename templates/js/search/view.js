@@ -4,7 +4,6 @@
 
 import { clear, el, fill } from '../dom.js';
 import { count, plural, size, value } from '../format.js';
-import { ASK_BYTES } from '../query/plan.js';
 import { TABLES } from '../schema.js';
 import { inert } from '../sample/glyphs.js';
 import { sampleHref } from '../step/columns.js';
@@ -31,7 +30,7 @@ const EXAMPLES = /** @type {[string, string][]} */ ([
 
 /**
  * @param {HTMLElement} host
- * @param {Context} context `context.page`: sample_columns, bytes
+ * @param {Context} context `context.page`: sample_columns, ask_bytes
  * @param {{pages: {label: string, href: string}[]}} options entries of the rail
  * @returns {{open: (text: string) => void, focus: () => void, dispose: () => void}}
  */
@@ -100,7 +99,7 @@ export function mountSearch(host, context, { pages }) {
     const tell = (/** @type {string} */ ending) => fill(status, el('b', null, plural(hits, 'sample')), ` with ${meant}; `, ending);
     const reach = () => `${count(told.done)} of ${plural(told.all, 'step')}, ${size(told.bytes)} read`;
     try {
-      await runSearch(context, parsed, ASK_BYTES, {
+      await runSearch(context, parsed, context.page.ask_bytes, {
         signal,
         onHits: found => {
           if (signal.aborted) return;

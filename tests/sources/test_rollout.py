@@ -153,7 +153,7 @@ def test_reward_dicts_become_components():
     assert components["style.deep.x"] == [1.0, None, None]
     assert components["note"] == ["ok", None, None]
     assert math.isnan(components["acc"][2])
-    assert "component that is a list" in messages(rollout)[0]
+    assert "a component of type list" in messages(rollout)[0]
 
 
 def test_huge_reward_dicts_are_cut():

@@ -86,6 +86,7 @@ export function mountSearch(host, context, { pages }) {
     problem.hidden = parsed.error === null;
     problem.textContent = parsed.error ?? '';
     showPlaces(text);
+    if (!text.trim()) help();
     if (parsed.error || (!parsed.terms.length && !parsed.words.length)) return;
     if (parsed.words.length && parsed.words.every(word => word.negated) && !parsed.terms.length) {
       problem.hidden = false;
@@ -156,10 +157,16 @@ export function mountSearch(host, context, { pages }) {
     fill(places, el('span', { class: 'muted' }, 'Go to '), found.map(({ label, href }, i) => [i ? ' · ' : '', el('a', { href: context.href(href) }, label)]).flat());
   }
 
+  function help() {
+    fill(extra, el('p', { class: 'note' }, 'Words and "phrases" are looked for in conversations, prompts and responses of all samples, step by step. ',
+      el('code', null, 'column op value'), ', ', el('code', null, 'status:x'), ' and bare boolean columns choose samples, ', el('code', null, 'step >= 10'), ' and ', el('code', null, '-evaluation'), ' choose steps; a leading ', el('code', null, '-'), ' negates.'));
+  }
+
   const follow = () => {
     const text = context.url.get('search');
     if (text !== null && text !== asked) search(text);
   };
+  help();
   follow();
   const off = context.url.onChange(follow);
   return {

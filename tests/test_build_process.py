@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import pytest
@@ -120,37 +119,53 @@ def test_a_build_without_changes_opens_no_dump_file_and_no_chart_library(tmp_pat
     assert counted(dump, site)["steps"] == ["50", "50_0"]
 
 
-def tear(site, dump, chance):
-    """Kills a build at a random moment; whether it was still at work."""
-    with subprocess.Popen(
-        command("build", dump, "-o", site, "--jobs", "1", "--pages", "all"),
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
+KILLED = """
+    import os, signal, sys
+    from pathlib import Path
+    from miles_report.build import BuildOptions, build
+
+    touched = 0
+    last = int(sys.argv[3])
+
+    def count(event, args):
+        global touched
+        if event in {"open", "os.rename", "os.remove", "os.mkdir", "os.link", "os.utime"}:
+            touched += 1
+            if touched == last:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(count)
+    build(Path(sys.argv[1]), Path(sys.argv[2]), BuildOptions(jobs=1, pages="all"))
+    print(touched)
+"""
+
+
+def touch_files(dump, site, last=0):
+    """Builds, killed at the file operation numbered `last`; the exit code and what was printed."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(KILLED), str(dump), str(site), str(last)],
+        capture_output=True,
         text=True,
-    ) as process:
-        try:
-            process.wait(timeout=chance)
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-        assert process.returncode in (0, -signal.SIGKILL), process.stderr.read()
-        return process.returncode != 0
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode in (0, -signal.SIGKILL), done.stderr
+    return done.returncode, done.stdout
 
 
 def kill_rebuilds(tmp_path, rounds):
     """Kills rebuilds of a growing run; after each the site is whole, and at the end as if built at once."""
     chance = random.Random(rounds)
-    dump, site = small_run(tmp_path / "dump", steps=2), tmp_path / "site"
-    begun = time.monotonic()
-    assert run("build", dump, "-o", site, "--jobs", "1", "--pages", "all").returncode == 0
-    usual = time.monotonic() - begun
-    torn = 0
+    dump, site = small_run(tmp_path / "dump", steps=1), tmp_path / "site"
+    touch_files(dump, site)
+    small_run(dump, steps=1, first=1)
+    operations = int(touch_files(dump, site)[1])
     for number in range(rounds):
         small_run(dump, steps=1, first=2 + number)
-        torn += tear(site, dump, chance.uniform(0.1, 1.2) * usual)
-        assert verify_site(site).problems == (), f"after kill {number}"
-    assert torn
+        moment = chance.randint(1, operations)
+        assert touch_files(dump, site, moment)[0] == -signal.SIGKILL, f"kill {number} at {moment}"
+        assert verify_site(site).problems == (), f"after kill {number} at {moment}"
     done = run("build", dump, "-o", site, "--jobs", "2", "--pages", "all")
     assert done.returncode == 0, done.stderr
     assert verify_site(site).problems == ()

@@ -48,7 +48,12 @@ class Watched:
         )
         page.on("pageerror", lambda e: self.troubles.append(f"page error: {e}"))
         page.on("request", lambda r: self.check(r.url, origin))
-        page.on("requestfailed", lambda r: self.troubles.append(f"failed: {r.url} {r.failure}"))
+        page.on("requestfailed", self.failed)
+
+    def failed(self, request):
+        # What is still on its way when a page is left is given up by the browser.
+        if request.failure != "net::ERR_ABORTED":
+            self.troubles.append(f"failed: {request.url} {request.failure}")
 
     def check(self, url, origin):
         if not url.startswith((origin, "data:", "blob:")):
@@ -76,9 +81,9 @@ def open_page(chromium):
         return page
 
     yield open_url
+    troubles = [trouble for one in watched for trouble in one.troubles]
     for context in contexts:
         context.close()
-    troubles = [trouble for one in watched for trouble in one.troubles]
     assert not troubles, troubles
 
 

@@ -24,6 +24,19 @@ HOSTS = {
     "all is text": Host(plain=("parquet", "wasm", "json")),
     "fails first": Host(failing=("data/*",)),
 }
+BOTHERED = {
+    "sub-path, no index documents, no HEAD, all is text": Host(
+        prefix="/reports/run 7/",
+        has_index=False,
+        head="refused",
+        plain=("parquet", "wasm", "json"),
+    ),
+    "HEAD of a wrong length, gzip on the fly, fails first": Host(
+        head="wrong", compresses=True, failing=("data/*",)
+    ),
+}
+"""What hosts do, several at once; one by one in `make stress`."""
+
 OPTIONS = BuildOptions(pages="none", jobs=1)
 
 
@@ -84,7 +97,14 @@ def walk(page, run):
     expect(page.locator("[data-part=steps] tbody tr").first).to_be_visible()
 
 
-@pytest.mark.parametrize("host", HOSTS.values(), ids=HOSTS)
+@pytest.mark.parametrize(
+    "host",
+    [
+        *BOTHERED.values(),
+        *(pytest.param(host, marks=pytest.mark.stress) for host in HOSTS.values()),
+    ],
+    ids=[*BOTHERED, *HOSTS],
+)
 def test_it_is_at_home(read, report, dumps, host):
     with serve(report, host) as served:
         page = read(served.url.replace(" ", "%20") + "index.html")
@@ -152,29 +172,35 @@ def test_a_slow_host_shows_what_there_is_until_the_data_come(read, report, path,
 TROUBLES = {"missing": "is missing from this site (the server answered 404)", "altered": "was altered"}  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", TROUBLES)
+PLACES = [
+    ("metrics.html", "data/metrics-*", "[data-metrics]", ".metrics-static svg"),
+    ("metrics.html", "data/catalog-*", "[data-metrics]", ".metrics-static svg"),
+    ("rollouts/step-0.html", "data/step-0/samples-*", "[data-part=filter]", "#samples table.data tbody tr"),
+    ("rollouts/step-0.html", "data/step-0/catalog-*", "[data-part=filter]", "#samples table.data tbody tr"),
+    ("rollouts/step-0.html?tab=groups", "data/step-0/groups-*", "[data-part=groups-head]", "#groups table.data tbody tr"),
+    ("rollouts/step-0.html?tab=anatomy", "data/step-0/trajectories-*", "[data-part=anatomy]", "h1"),
+    ("rollouts/step-0.html?tab=anatomy", "data/step-0/samples-*", "[data-part=anatomy]", "h1"),
+    ("rollouts/step-0.html?tab=groups&group=1", "data/step-0/texts-*", ".step-siblings-row", ".step-unfold"),
+    ("rollouts/step-0.html?q=text:x", "data/step-0/texts-*", "[data-part=table]", ".step-rows tbody tr[data-row]"),
+    ("sample.html?step=0&row=8", "data/step-0/samples-*", "main", "h1"),
+    ("sample.html?step=0&row=8", "data/step-0/catalog-*", "main", "h1"),
+    ("sample.html?step=0&row=8", "data/step-0/conversations-*", ".sample-conversation", ".facts"),
+    ("sample.html?step=0&row=8", "data/step-0/trajectories-*", "main", ".sample-conversation .message"),
+    ("sample.html?step=0&row=8", "data/step-0/groups-*", "main", ".sample-conversation .message"),
+    ("sample.html?step=0&row=8&tab=tokens", "data/step-0/tokens-*", ".sample-tokens", ".facts"),
+    ("sample.html?step=0&row=8&tab=tokens", "data/step-0/token_texts-*", ".sample-tokens", ".facts"),
+    ("sample.html?step=0&row=8&tab=raw", "data/step-0/texts-*", ".sample-raw", ".facts"),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("path", "file", "place", "stays"),
+    ("kind", "path", "file", "place", "stays"),
     [
-        ("metrics.html", "data/metrics-*", "[data-metrics]", ".metrics-static svg"),
-        ("metrics.html", "data/catalog-*", "[data-metrics]", ".metrics-static svg"),
-        ("rollouts/step-0.html", "data/step-0/samples-*", "[data-part=filter]", "#samples table.data tbody tr"),
-        ("rollouts/step-0.html", "data/step-0/catalog-*", "[data-part=filter]", "#samples table.data tbody tr"),
-        ("rollouts/step-0.html?tab=groups", "data/step-0/groups-*", "[data-part=groups-head]", "#groups table.data tbody tr"),
-        ("rollouts/step-0.html?tab=anatomy", "data/step-0/trajectories-*", "[data-part=anatomy]", "h1"),
-        ("rollouts/step-0.html?tab=anatomy", "data/step-0/samples-*", "[data-part=anatomy]", "h1"),
-        ("rollouts/step-0.html?tab=groups&group=1", "data/step-0/texts-*", ".step-siblings-row", ".step-unfold"),
-        ("rollouts/step-0.html?q=text:x", "data/step-0/texts-*", "[data-part=table]", ".step-rows tbody tr[data-row]"),
-        ("sample.html?step=0&row=8", "data/step-0/samples-*", "main", "h1"),
-        ("sample.html?step=0&row=8", "data/step-0/catalog-*", "main", "h1"),
-        ("sample.html?step=0&row=8", "data/step-0/conversations-*", ".sample-conversation", ".facts"),
-        ("sample.html?step=0&row=8", "data/step-0/trajectories-*", "main", ".sample-conversation .message"),
-        ("sample.html?step=0&row=8", "data/step-0/groups-*", "main", ".sample-conversation .message"),
-        ("sample.html?step=0&row=8&tab=tokens", "data/step-0/tokens-*", ".sample-tokens", ".facts"),
-        ("sample.html?step=0&row=8&tab=tokens", "data/step-0/token_texts-*", ".sample-tokens", ".facts"),
-        ("sample.html?step=0&row=8&tab=raw", "data/step-0/texts-*", ".sample-raw", ".facts"),
+        *(("missing", *place) for place in PLACES),
+        *(("altered", *place) for place in PLACES[::6]),
+        *(pytest.param("altered", *place, marks=pytest.mark.stress) for place in PLACES),
     ],
-)  # fmt: skip
+)
 def test_one_file_that_is_not_right_is_named_where_it_would_stand(
     read, report, kind, path, file, place, stays
 ):
@@ -256,31 +282,31 @@ PAGES = [
 ]
 
 
-@pytest.mark.parametrize(("path", "drawn"), PAGES)
-def test_a_page_that_was_open_before_a_rebuild_still_finds_its_data(read, growing, path, drawn):
+def test_pages_that_were_open_before_a_rebuild_still_find_their_data(read, growing):
     folder, rebuild = growing
     with serve(folder, Host(held=("data/*",))) as served:
-        page = read(served.url + path)
+        pages = [(read(served.url + path), drawn) for path, drawn in PAGES]
         rebuild()
         served.release()
-        expect(page.locator(drawn).first).to_be_visible()
-        assert page.locator(".error-box").count() == 0
+        for page, drawn in pages:
+            expect(page.locator(drawn).first).to_be_visible()
+            assert page.locator(".error-box").count() == 0
 
 
-@pytest.mark.parametrize(("path", "drawn"), PAGES)
-def test_after_two_rebuilds_it_says_so_and_a_reload_is_enough(read, growing, path, drawn):
+def test_after_two_rebuilds_they_say_so_and_a_reload_is_enough(read, growing):
     folder, rebuild = growing
     with serve(folder, Host(held=("data/*",))) as served:
-        page = read(served.url + path)
+        pages = [(read(served.url + path), drawn) for path, drawn in PAGES]
         rebuild()
         rebuild()
         served.release()
-        box = page.locator(".error-box").first
-        expect(box).to_contain_text("The report was rebuilt")
-        expect(box).to_contain_text("since this page was opened")
-        box.get_by_role("button", name="Reload").click()
-        expect(page.locator(drawn).first).to_be_visible()
-        assert page.locator(".error-box").count() == 0
+        for page, drawn in pages:
+            box = page.locator(".error-box").first
+            expect(box).to_contain_text("The report was rebuilt")
+            expect(box).to_contain_text("since this page was opened")
+            box.get_by_role("button", name="Reload").click()
+            expect(page.locator(drawn).first).to_be_visible()
+            assert page.locator(".error-box").count() == 0
 
 
 def test_a_file_lost_without_a_rebuild_is_not_called_one(read, growing):

@@ -32,6 +32,22 @@ def site(tmp_path):
     return tmp_path / "site"
 
 
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    """A run of three steps and its site, for copies."""
+    folder = tmp_path_factory.mktemp("first")
+    build(small_run(folder / "dump", steps=3), folder / "site", ONE_JOB)
+    return folder
+
+
+@pytest.fixture
+def built(first, tmp_path):
+    """Copies of a run of three steps and of its site: (dump, site)."""
+    for name in ("dump", "site"):
+        shutil.copytree(first / name, tmp_path / name)
+    return tmp_path / "dump", tmp_path / "site"
+
+
 def current(site):
     """Content of every file of the published generation by path."""
     return {path: (site / path).read_bytes() for path in GenerationStore(site).open().files}
@@ -81,10 +97,8 @@ def test_nothing_is_written_when_nothing_changed(dump, site):
     )
 
 
-def test_a_new_step_leaves_the_others_alone_and_the_site_is_as_if_built_at_once(
-    dump, site, tmp_path
-):
-    build(dump, site, ONE_JOB)
+def test_a_new_step_leaves_the_others_alone_and_the_site_is_as_if_built_at_once(built, tmp_path):
+    dump, site = built
     small_run(dump, steps=1, first=3)
     result = build(dump, site, ONE_JOB)
     assert (result.steps_built, result.steps_kept) == (1, 3)
@@ -92,8 +106,8 @@ def test_a_new_step_leaves_the_others_alone_and_the_site_is_as_if_built_at_once(
     assert verify_site(site).problems == ()
 
 
-def test_only_pages_that_changed_are_replaced(dump, site):
-    build(dump, site, ONE_JOB)
+def test_only_pages_that_changed_are_replaced(built):
+    dump, site = built
     before = touched(site)
     small_run(dump, steps=1, first=3)
     build(dump, site, ONE_JOB)
@@ -107,8 +121,8 @@ def test_only_pages_that_changed_are_replaced(dump, site):
     assert not {"rollouts/step-0.html", "rollouts/step-1.html", "samples/0/0.html"} & replaced
 
 
-def test_a_rewritten_step_is_made_again(dump, site, tmp_path):
-    build(dump, site, ONE_JOB)
+def test_a_rewritten_step_is_made_again(built, tmp_path):
+    dump, site = built
     samples = [sample(0, reward=0.25), sample(1, reward=0.75)]
     rollout_dump(dump, samples, step=1, age_s=1800)
     result = build(dump, site, ONE_JOB)
@@ -116,8 +130,8 @@ def test_a_rewritten_step_is_made_again(dump, site, tmp_path):
     assert current(site) == fresh(dump, tmp_path)
 
 
-def test_files_of_the_generation_before_stay_for_one_rebuild(dump, site):
-    build(dump, site, ONE_JOB)
+def test_files_of_the_generation_before_stay_for_one_rebuild(built):
+    dump, site = built
     first = set(published(site))
     small_run(dump, steps=1, first=3)
     build(dump, site, ONE_JOB)
@@ -129,8 +143,8 @@ def test_files_of_the_generation_before_stay_for_one_rebuild(dump, site):
     assert not gone & set(published(site))
 
 
-def test_a_step_that_is_gone_goes_with_its_pages(dump, site, tmp_path):
-    build(dump, site, ONE_JOB)
+def test_a_step_that_is_gone_goes_with_its_pages(built, tmp_path):
+    dump, site = built
     (dump / "rollout_data" / "1.pt").unlink()
     shutil.rmtree(dump / "train_data")
     build(dump, site, ONE_JOB)
@@ -142,8 +156,8 @@ def test_a_step_that_is_gone_goes_with_its_pages(dump, site, tmp_path):
     assert not (site / "data" / "step-1").exists()
 
 
-def test_what_is_missing_from_the_site_is_made_again(dump, site):
-    build(dump, site, ONE_JOB)
+def test_what_is_missing_from_the_site_is_made_again(built):
+    dump, site = built
     whole = published(site)
     for path in (
         next((site / "data" / "step-1").glob("tokens-*")),
@@ -157,8 +171,8 @@ def test_what_is_missing_from_the_site_is_made_again(dump, site):
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}", b"[1]", b'{"format": 1, "files": 3}'])
-def test_a_damaged_state_means_building_again(dump, site, damage):
-    build(dump, site, ONE_JOB)
+def test_a_damaged_state_means_building_again(built, damage):
+    dump, site = built
     whole = published(site)
     for path in (site / ".miles-report").rglob("*.json"):
         path.write_bytes(damage)
@@ -166,8 +180,8 @@ def test_a_damaged_state_means_building_again(dump, site, damage):
     assert published(site) == whole
 
 
-def test_files_that_are_not_ours_are_never_removed(dump, site):
-    build(dump, site, ONE_JOB)
+def test_files_that_are_not_ours_are_never_removed(built):
+    dump, site = built
     own = {
         "CNAME": b"report.example",
         "data/notes-0123456789abcdef.parquet": b"named like ours, made by someone else",
@@ -181,8 +195,8 @@ def test_files_that_are_not_ours_are_never_removed(dump, site):
     assert {path: (site / path).read_bytes() for path in own} == own
 
 
-def test_what_a_killed_build_left_behind_is_removed(dump, site):
-    build(dump, site, ONE_JOB)
+def test_what_a_killed_build_left_behind_is_removed(built):
+    dump, site = built
     content = b"tokens as another build had them"
     orphan = site / "data" / "step-1" / f"tokens-0-{content_hash(content)}.parquet"
     orphan.write_bytes(content)
@@ -191,8 +205,8 @@ def test_what_a_killed_build_left_behind_is_removed(dump, site):
     assert not orphan.exists()
 
 
-def test_options_that_matter_rebuild_pages_and_no_step(dump, site):
-    build(dump, site, ONE_JOB)
+def test_options_that_matter_rebuild_pages_and_no_step(built):
+    dump, site = built
     result = build(dump, site, BuildOptions(jobs=1, title="A <title> & more"))
     assert (result.changed, result.steps_built) == (True, 0)
     assert "A &lt;title&gt; &amp; more" in (site / "index.html").read_text()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from miles_report.pages import format as shown
+from miles_report.pages.copy_as import copy_as
 from miles_report.pages.index_findings import index_findings
 from miles_report.pages.index_reading import reading_list
 from miles_report.pages.index_tiles import index_tiles
@@ -65,6 +66,8 @@ def index_page(
         "tiles_note": _tiles_note(steps),
         "missing": missing,
         "link_metrics": Link(_all_metrics(tables["metrics"]), "metrics.html"),
+        "copy_tiles": copy_as("steps"),
+        "copy_reading": copy_as("notable"),
         "reading": rows,
         "has_lp_diff": any(row.bar is not None for row in rows),
         "calm": CALM if run["n_steps"] else "Every file could be read.",

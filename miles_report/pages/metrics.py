@@ -9,6 +9,7 @@ import polars as pl
 
 from miles_report.charts import render, series
 from miles_report.pages import format as shown
+from miles_report.pages.copy_as import CopyAs, Slot, copy_as
 from miles_report.pages.metric_summary import MetricSummary, metric_points, metric_summaries
 from miles_report.pages.metric_words import UNKNOWN, MetricWords, metric_words
 from miles_report.pages.page import Page
@@ -94,6 +95,7 @@ class Pinned:
     unit: str
     text: str
     figure: Figure
+    copy_as: CopyAs
 
 
 def metrics_page(metrics: pl.DataFrame, data_buffer: pl.DataFrame) -> Page:
@@ -121,6 +123,7 @@ def metrics_page(metrics: pl.DataFrame, data_buffer: pl.DataFrame) -> Page:
             "categories": categories,
             "buffer": buffer,
             "has_keys": bool(summaries),
+            "copy_metrics": copy_as("metrics"),
         },
         data={
             "pins": [[summary.step_key, summary.key] for summary in pins],
@@ -132,6 +135,11 @@ def metrics_page(metrics: pl.DataFrame, data_buffer: pl.DataFrame) -> Page:
             "order": list(_ORDER),
             "plain_axes": list(PLAIN_AXES),
             "start": _start(metrics, data_buffer),
+            "copies": {
+                "axis": copy_as("metrics", metric=Slot("key"), step_key=Slot("step_key")).to_json(),
+                "no_axis": copy_as("metrics", metric=Slot("key")).to_json(),
+                "buffer": copy_as("data_buffer").to_json(),
+            },
         },
         figures=tuple(charts + ([buffer["figure"]] if buffer else [])),
     )
@@ -213,6 +221,7 @@ def _pinned(metrics: pl.DataFrame, summary: MetricSummary) -> Pinned:
             series.metric_line(scaled),
             alt=f"{summary.key}{span}; last {value}",
         ),
+        copy_as=copy_as("metrics", metric=summary.key, step_key=summary.step_key or None),
     )
 
 
@@ -255,6 +264,7 @@ def _buffer(data_buffer: pl.DataFrame) -> dict[str, Any] | None:
         "low": shown.count(lengths.min()),  # type: ignore[arg-type]  # polars types min for every dtype
         "high": shown.count(lengths.max()),  # type: ignore[arg-type]
         "n": shown.plural(len(lengths), "report"),
+        "copy_as": copy_as("data_buffer"),
         "figure": render.figure(
             "data buffer",
             chart,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from miles_report.pages import format as shown
+from miles_report.pages.copy_as import copy_as
 from miles_report.pages.page import Page
 from miles_report.schema.vocabulary import SEVERITIES
 
@@ -74,7 +75,7 @@ def notices_page(notices: Sequence[Notice]) -> Page:
         title="Notices",
         subtitle=notices_summary(notices),
         section="notices",
-        values={"severities": severities},
+        values={"severities": severities, "copy_notices": copy_as("notices")},
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from miles_report.pages import format as fmt
+from miles_report.pages.copy_as import copy_as
 from miles_report.pages.page import Link, Page, Stat
 from miles_report.pages.rollouts_rows import (
     COLUMNS,
@@ -48,6 +49,8 @@ def rollouts_page(
         section="rollouts",
         view="rollouts" if steps.height else "",
         values={
+            "copy_steps": copy_as("steps"),
+            "copy_evals": copy_as("samples", evaluation=True),
             "numbers": _numbers(steps, evals, eval_states),
             "steps": {
                 "total": steps.height,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from miles_report.pages import sample_conversation, sample_head, sample_text
+from miles_report.pages.copy_as import CopyAs, Slot, copy_as
 from miles_report.pages.format import count, logprob, number, signed
 from miles_report.pages.page import Link, Page
 
@@ -80,8 +81,9 @@ def sample_page(payload: Mapping[str, Any]) -> Page:
                 }
                 for extreme in sample_text.extremes(payload)
             ],
+            "copies": tuple(_copies(step, row, evaluation=evaluation).values()),
         },
-        data={"payload": payload},
+        data={"payload": payload, "copies": _browser_copies()},
     )
 
 
@@ -96,8 +98,28 @@ def dynamic_page() -> Page:
         bundle="sample",
         own_head=True,
         values={"dynamic": True, "title": "Sample", "subtitle": "", "crumbs": ()},
-        data={},
+        data={"copies": _browser_copies()},
     )
+
+
+def _copies(step: int | Slot, row: int | Slot, *, evaluation: bool) -> dict[str, CopyAs]:
+    """Ways to the data of each tab."""
+    tables = {"conversation": "conversations", "tokens": "tokens", "raw": "texts"}
+    return {
+        tab: copy_as(table, step=step, row=row, evaluation=evaluation)
+        for tab, table in tables.items()
+    }
+
+
+def _browser_copies() -> dict[str, dict[str, dict[str, str]]]:
+    """The same for the script, which knows step and row."""
+    return {
+        kind: {
+            tab: way.to_json()
+            for tab, way in _copies(Slot("step"), Slot("row"), evaluation=kind == "eval").items()
+        }
+        for kind in ("train", "eval")
+    }
 
 
 def own_path(step: int, row: int, *, evaluation: bool) -> str:

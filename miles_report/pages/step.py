@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from miles_report.pages import format as fmt
+from miles_report.pages.copy_as import copy_as
 from miles_report.pages.page import Choice, Link, Page
 from miles_report.pages.rollouts_rows import eval_headers, eval_rows, eval_table_rows
 from miles_report.pages.step_columns import (
@@ -68,6 +69,11 @@ def step_page(tables: StepTables, facts: RunFacts, *, has_counterpart: bool = Fa
             "sets": _sets_values(samples) if tables.evaluation else None,
             "samples": _samples_values(samples, sort),
             "groups": _groups_values(tables),
+            "copies": {
+                "samples": copy_as("samples", step=tables.step, evaluation=tables.evaluation),
+                "groups": copy_as("groups", step=tables.step, evaluation=tables.evaluation),
+                "trajectories": copy_as("trajectories", step=tables.step),
+            },
             "lifecycle_hint": "" if facts.start_ts is not None else _lifecycle_hint(facts),
             **figures,
         },

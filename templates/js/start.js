@@ -1,5 +1,6 @@
 import { mountCharts } from './charts.js';
 import { createContext } from './context.js';
+import { mountCopyAs } from './ui/copyas.js';
 import { failure } from './ui/failure.js';
 import { mountShell } from './ui/shell.js';
 import { VIEWS } from './views.js';
@@ -25,4 +26,5 @@ export function start(codecs, views = {}) {
     }
   }
   mountCharts(document, context);
+  mountCopyAs(document, context);
 }

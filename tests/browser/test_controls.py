@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 ROOT = Path(__file__).parents[2]
 
@@ -292,3 +293,38 @@ def test_a_failure_says_what_which_file_and_offers_another_try(open_page, harnes
     assert page.get_by_role("alert").inner_text().startswith("The samples could not be shown")
     page.get_by_role("button", name="Try again").click()
     assert told(page) == "again"
+
+
+def test_copy_as_gives_the_text_and_runs_it(site, open_page):
+    page = open_page(site("agentic", pages="none", jobs=1) + "rollouts/step-0.html")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    expect(page.locator(".step-rows tbody tr[data-row]").first).to_be_visible()
+    fold = page.locator("#samples details[data-copy-as]")
+    fold.locator("summary").click()
+    fold.get_by_role("button", name="Copy SQL").click()
+    expect(page.get_by_role("status").last).to_contain_text("SQL copied")
+    sql = page.evaluate("navigator.clipboard.readText()")
+    assert sql == "SELECT * FROM samples WHERE NOT evaluation AND step = 0"
+    fold.get_by_role("button", name="Copy Python, on this report").click()
+    expect(page.get_by_role("status").last).to_contain_text("Python")
+    address = page.url.partition("rollouts/")[0]
+    assert f'open_site("{address}")' in page.evaluate("navigator.clipboard.readText()")
+    page.goto(address + "metrics.html")
+    card = page.locator(".metric-card", has_text="dump/reward_mean").first
+    card.get_by_role("button", name="Copy dump/reward_mean as").click()
+    page.get_by_role("menuitem", name="Command, on the dump").click()
+    expect(page.get_by_role("status").last).to_contain_text("Command, on the dump copied")
+    command = page.evaluate("navigator.clipboard.readText()")
+    assert (
+        command
+        == "miles-report export DUMP metrics --metric dump/reward_mean --step-key rollout/step"
+    )
+
+
+def test_copy_as_leads_to_the_query(site, open_page):
+    page = open_page(site("agentic", pages="none", jobs=1) + "notices.html")
+    rows = page.locator(".notice-rows tbody tr").count()
+    fold = page.locator("details[data-copy-as]")
+    fold.locator("summary").click()
+    fold.get_by_role("link", name="Run").click()
+    expect(page.locator("[data-part=output] tr[data-row]")).to_have_count(rows)

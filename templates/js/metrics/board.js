@@ -10,7 +10,7 @@ import { matcher, positions, sortSections, stepTimes } from './series.js';
  * @typedef {import('./cell.js').Cell} Cell
  * @typedef {{
  *   words: Record<string, import('./cell.js').Words>, order: string[], start: number, pins: string[],
- *   onPin: (id: string) => void, onZoom: (zoom: [number, number] | null) => void
+ *   copyAs: (series: Series) => HTMLElement, onPin: (id: string) => void, onZoom: (zoom: [number, number] | null) => void
  * }} Settings pins: the ones of the build
  */
 
@@ -71,6 +71,7 @@ export function createBoard({ nav, body }, all, settings) {
       return { domain: widened(domain), axis: axisOf(series), log: state.log, smoothing: state.smoothing, word: wordOf(series) };
     },
     isPinned: series => pins().includes(series.id),
+    copyAs: settings.copyAs,
     onPin: series => settings.onPin(series.id),
     onCursor(part) {
       cancelAnimationFrame(frame);

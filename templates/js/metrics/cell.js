@@ -14,6 +14,7 @@ import { drawPlot } from './plot.js';
  *   full: (series: Series) => [number, number],
  *   isPinned: (series: Series) => boolean,
  *   onPin: (series: Series) => void,
+ *   copyAs: (series: Series) => HTMLElement,
  *   onCursor: (part: number | null) => void,
  *   onZoom: (part: [number, number] | null) => void
  * }} Board part: share of the way along the whole x axis
@@ -49,6 +50,7 @@ export function createCell(series, board) {
     el('p', { class: 'metric-head' },
       keyNode(series.key),
       pin,
+      board.copyAs(series),
       el('span', { class: 'metric-value' }, el('b', null, lastOf(series, form)), unitNode)),
     words,
     plotNode);

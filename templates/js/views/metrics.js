@@ -4,6 +4,7 @@ import { BUFFER, BUFFER_AXIS, createBoard } from '../metrics/board.js';
 import { groupSeries, seriesId } from '../metrics/series.js';
 import { readState, toggled, writePins, writeState } from '../metrics/state.js';
 import { createToolbar } from '../metrics/toolbar.js';
+import { createCopyAs } from '../ui/copyas.js';
 import { csv, download } from '../ui/download.js';
 import { failure } from '../ui/failure.js';
 
@@ -94,6 +95,7 @@ function show(host, context, all) {
   const board = createBoard({ nav, body }, all, {
     words: { ...words, [BUFFER]: BUFFER_WORDS },
     order, start: start ?? 0, pins: defaults,
+    copyAs: series => copyButton(series, context),
     onPin(id) {
       const next = toggled(state.pins ?? defaults, id);
       remember(memory, writePins(next));
@@ -116,6 +118,17 @@ function show(host, context, all) {
     toolbar.dispose();
     board.dispose();
   };
+}
+
+/**
+ * @param {Series} series
+ * @param {Context} context
+ * @returns {HTMLElement}
+ */
+function copyButton({ key, stepKey }, context) {
+  const { axis, no_axis: noAxis, buffer } = context.page.copies;
+  const recipe = stepKey === BUFFER_AXIS ? buffer : stepKey ? axis : noAxis;
+  return createCopyAs(recipe, context, () => ({ key, step_key: stepKey }), key).button;
 }
 
 /**

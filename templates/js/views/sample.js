@@ -9,6 +9,7 @@ import { mountRaw } from '../sample/raw.js';
 import { createTokens } from '../sample/tokens.js';
 import { tokensFrame } from '../sample/tokensframe.js';
 import { mountTokens } from '../sample/tokensview.js';
+import { createCopyAs } from '../ui/copyas.js';
 import { csv, download } from '../ui/download.js';
 import { failure } from '../ui/failure.js';
 import { createPopover } from '../ui/popover.js';
@@ -71,6 +72,7 @@ function showSample(root, context, payload, troubles) {
   const life = lifeOf(data.spans);
   const saves = el('button', { type: 'button', class: 'button plain' }, 'Download');
   const popover = createPopover(saves, (box, close) => fillSaves(box, close, payload, tokens), { align: 'end', class: 'menu-list', role: 'menu', label: 'Download' });
+  const copy = copyMenu(context, data.sample, () => chosen());
   const lifeHost = el('div');
   const list = el('div');
   const actions = el('div', { class: 'tab-actions' });
@@ -81,7 +83,7 @@ function showSample(root, context, payload, troubles) {
     const table = tables.find((name) => name in troubles);
     return table === undefined ? null : failure(troubles[table], { what, retry: () => location.reload() });
   };
-  fill(root, headOf(tokens, context, [saves]), trouble(['groups'], 'What is known of its group'), life ? lifeHost : trouble(['trajectories'], 'Its lifecycle'), el('div', { class: 'tab-row' }, list, actions), Object.values(panels));
+  fill(root, headOf(tokens, context, [copy.button, saves]), trouble(['groups'], 'What is known of its group'), life ? lifeHost : trouble(['trajectories'], 'Its lifecycle'), el('div', { class: 'tab-row' }, list, actions), Object.values(panels));
   const disposeLife = life ? drawLife(lifeHost, life, data.facts.start_ts ?? null) : () => {};
   /** @type {Map<string, () => void>} */
   const mounted = new Map();
@@ -130,6 +132,7 @@ function showSample(root, context, payload, troubles) {
     mounted.forEach((stop) => stop());
     disposeLife();
     popover.dispose();
+    copy.dispose();
   };
 }
 
@@ -150,6 +153,25 @@ function turnPage(event, context, data) {
   });
   const row = targets[event.key];
   if (row !== null && row !== undefined) location.href = sampleHref(context, data.sample, row);
+}
+
+/**
+ * The data of the chosen tab, elsewhere.
+ *
+ * @param {Context} context
+ * @param {import('../sample/payload.js').SampleData['sample']} sample
+ * @param {() => string} chosen
+ */
+function copyMenu(context, sample, chosen) {
+  const recipes = context.page.copies[sample.evaluation ? 'eval' : 'train'];
+  const recipe = /** @type {import('../ui/copyas.js').Recipe} */ ({
+    what: 'the shown tab',
+    get sql() { return recipes[chosen()].sql; },
+    get command() { return recipes[chosen()].command; },
+    get run() { return recipes[chosen()].run; },
+    get site() { return recipes[chosen()].site; },
+  });
+  return createCopyAs(recipe, context, () => ({ step: sample.step, row: sample.row }));
 }
 
 /**

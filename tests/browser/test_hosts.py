@@ -89,7 +89,14 @@ def walk(page, run):
     expect(page.locator(".step-unfold").first).to_be_visible()
     page.get_by_role("tab", name="Anatomy").click()
     expect(page.locator("canvas.step-lives")).to_be_visible()
-    page.goto(page.url.partition("rollouts/")[0] + "sample.html?step=0&row=8")
+    root = page.url.partition("rollouts/")[0]
+    page.goto(
+        root + "query.html?sql=SELECT count(*) AS n FROM samples WHERE step = 0 AND NOT evaluation"
+    )
+    expect(page.locator("[data-part=output] tr[data-row]")).to_contain_text(
+        str(run.table("samples", step=0).height)
+    )
+    page.goto(root + "sample.html?step=0&row=8")
     expect(page.locator(".sample-conversation .message").first).to_be_visible()
     page.get_by_role("tab", name="Tokens").click()
     expect(page.locator(".sample-tokens [data-i]").first).to_be_visible()

@@ -85,7 +85,7 @@ def test_a_join_of_samples_groups_and_tokens_is_a_table_a_chart_and_files(open_p
     assert slices == {"tokens", "samples", "groups"}
     assert len([name for name in names if name.endswith(".wasm.gz")]) == 1
     assert page.locator(".query-plot rect.bar").count() == 3
-    assert page.get_by_role("button", name="y: reward_std").is_visible()
+    assert page.get_by_role("button", name="y reward_std").is_visible()
 
     expected = expected_join(dumps / "agentic")
     header, *rows = csv.reader(io.StringIO(saved(page, "CSV").decode()))
@@ -98,7 +98,7 @@ def test_a_join_of_samples_groups_and_tokens_is_a_table_a_chart_and_files(open_p
     assert frame["tokens"].to_list() == expected["tokens"].to_list()
     assert saved(page, "SVG").startswith(b"<svg")
 
-    page.get_by_role("button", name="y: reward_std").click()
+    page.get_by_role("button", name="y reward_std").click()
     page.get_by_role("option", name="mean_entropy").click()
     assert "y=mean_entropy" in page.url
     page.get_by_role("button", name="Table", exact=True).click()

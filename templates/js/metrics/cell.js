@@ -60,6 +60,12 @@ export function createCell(series, board) {
   let brush = null;
   showWords(words, [text, unit], '');
 
+  const showPin = () => {
+    const isPinned = board.isPinned(series);
+    fill(pin, isPinned ? 'Unpin' : 'Pin');
+    pin.setAttribute('aria-label', `${isPinned ? 'Unpin' : 'Pin'} ${series.key}`);
+  };
+  showPin();
   const drop = () => {
     brush?.dispose();
     brush = null;
@@ -67,9 +73,7 @@ export function createCell(series, board) {
   };
   const draw = () => {
     drop();
-    const isPinned = board.isPinned(series);
-    fill(pin, isPinned ? 'Unpin' : 'Pin');
-    pin.setAttribute('aria-label', `${isPinned ? 'Unpin' : 'Pin'} ${series.key}`);
+    showPin();
     if (series.isText) {
       showWords(words, [text, unit], 'text');
       fill(plotNode, textChanges(series).map(change => el('p', { class: 'metric-text' },

@@ -67,7 +67,7 @@ function turnsPart(tokens, context) {
   return el(
     'section',
     { class: 'side-part' },
-    el('h3', null, 'Turns'),
+    el('h2', null, 'Turns'),
     el('ol', { class: 'side-list' }, rows),
     rest > 0 && el('p', { class: 'caption' }, `and ${count(rest)} more in the tokens tab`),
     el('p', { class: 'caption' }, difference ? `tokens; orange: mean |lp diff| above ${NOTABLE_NATS}` : 'tokens'),
@@ -120,7 +120,7 @@ function groupPart(tokens, context) {
   return el(
     'section',
     { class: 'side-part' },
-    el('h3', null, `Group ${data.sample.group_index}`),
+    el('h2', null, `Group ${data.sample.group_index}`),
     el('p', { class: 'caption' }, `Same prompt, ${count(data.group.length)} answers: reward and length`),
     el('ol', { class: 'side-list group-list' }, rows),
   );
@@ -136,7 +136,7 @@ function toolsPart(entries) {
   return el(
     'section',
     { class: 'side-part' },
-    el('h3', null, 'Tools offered'),
+    el('h2', null, 'Tools offered'),
     tools.map((tool) =>
       el('details', { class: 'block' }, el('summary', { class: 'mono' }, `${tool.name}(${tool.parameters.join(', ')})`), el('pre', null, tool.schema)),
     ),
@@ -154,7 +154,7 @@ function bridgePart(tokens, context) {
   return el(
     'section',
     { class: 'side-part' },
-    el('h3', null, 'Underlined words'),
+    el('h2', null, 'Underlined words'),
     el('p', { class: 'secondary muted' }, `Tokens whose importance ratio is above ${BRIDGED_RATIO}. `),
     el('p', { class: 'secondary' }, el('a', { href: `?tab=tokens&pos=${strong[0]}`, onClick: (/** @type {Event} */ event) => open(event, context, strong[0]) }, 'Read them as tokens →')),
   );

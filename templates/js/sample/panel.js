@@ -57,7 +57,7 @@ function largestList(tokens, go) {
   return el(
     'section',
     { class: 'side-part' },
-    el('h3', null, 'Largest |lp diff|'),
+    el('h2', null, 'Largest |lp diff|'),
     el(
       'table',
       { class: 'data compact largest' },
@@ -88,7 +88,7 @@ function afterToolPart(tokens) {
   return el(
     'section',
     { class: 'side-part' },
-    el('h3', null, 'After a tool result'),
+    el('h2', null, 'After a tool result'),
     el(
       'p',
       { class: 'secondary muted' },
@@ -120,7 +120,7 @@ function afterToolPart(tokens) {
  */
 function notes(tokens) {
   return absences(tokens.data).map((note) =>
-    el('section', { class: 'side-part' }, el('h3', null, note.title), el('p', { class: 'secondary muted' }, note.text)),
+    el('section', { class: 'side-part' }, el('h2', null, note.title), el('p', { class: 'secondary muted' }, note.text)),
   );
 }
 
@@ -136,7 +136,7 @@ function keys() {
   return el(
     'section',
     { class: 'side-part keys' },
-    el('h3', null, 'Keys'),
+    el('h2', null, 'Keys'),
     rows.map(([key, word, other, otherWord]) =>
       el('p', { class: 'secondary muted' }, el('kbd', null, key), ` ${word}\u2003`, el('kbd', null, other), ` ${otherWord}`),
     ),

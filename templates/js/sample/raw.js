@@ -40,7 +40,7 @@ export function mountRaw(host, tokens) {
  */
 function textPart(title, text) {
   const body = text === null || text === '' ? el('p', { class: 'muted' }, text === null ? 'not recorded' : 'empty') : el('pre', null, inert(text));
-  return el('section', { class: 'side-part' }, el('h3', null, title), body);
+  return el('section', { class: 'side-part' }, el('h2', null, title), body);
 }
 
 /**
@@ -53,7 +53,7 @@ function idsPart(tokens) {
   return el(
     'section',
     { class: 'side-part' },
-    el('h3', null, 'Token ids'),
+    el('h2', null, 'Token ids'),
     el('p', { class: 'caption' }, `Prompt, ${count(offset)}`),
     el('pre', { class: 'ids' }, list(ids.subarray(0, offset))),
     el('p', { class: 'caption' }, `Response, ${count(ids.length - offset)}`),
@@ -77,5 +77,5 @@ function columnsPart(sample) {
       el('td', { class: absent ? 'null' : null, title: absent ? column?.null || 'not recorded' : null }, absent ? DASH : shown(value, column?.form ?? 'number'), !absent && column?.unit && column.form !== 'seconds' ? el('small', null, ` ${column.unit}`) : null),
     );
   });
-  return el('section', { class: 'side-part raw-columns' }, el('h3', null, 'All columns'), el('table', { class: 'data compact' }, el('tbody', null, rows)));
+  return el('section', { class: 'side-part raw-columns' }, el('h2', null, 'All columns'), el('table', { class: 'data compact' }, el('tbody', null, rows)));
 }

@@ -206,7 +206,8 @@ export function mountTokens(host, tokens, context) {
   function key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || host.hidden) return;
     const target = event.target instanceof HTMLElement ? event.target : null;
-    if (target?.closest('input, textarea, select, [contenteditable], [role="listbox"], [role="tablist"]')) return;
+    if (target?.closest('input, textarea, select, [contenteditable], [role="listbox"]')) return;
+    if (target?.closest('[role="tablist"]') && (event.key.startsWith('Arrow') || event.key === 'Enter')) return;
     const onButton = target?.closest('button, a') !== null && target !== null;
     const at = position ?? 0;
     const moves = /** @type {Record<string, number>} */ ({

@@ -90,7 +90,7 @@ function siteAddress(context) {
  * @returns {{button: HTMLElement, dispose: () => void}}
  */
 export function createCopyAs(recipe, context, values, name = recipe.what) {
-  const button = el('button', { type: 'button', class: 'button plain copy-as-button', 'aria-label': `Copy ${name} as` }, 'Copy as');
+  const button = el('button', { type: 'button', class: 'button plain copy-as-button', 'aria-label': `Copy as: ${name}` }, 'Copy as');
   const popover = createPopover(button, (box, close) => {
     for (const [form, label] of LABELS) {
       box.append(el('button', { type: 'button', role: 'menuitem', onClick: () => {
@@ -98,7 +98,7 @@ export function createCopyAs(recipe, context, values, name = recipe.what) {
         copyText(placed(context, written(recipe, form, values())), label);
       } }, label));
     }
-  }, { align: 'end', class: 'menu-list', role: 'menu', label: `Copy ${name} as` });
+  }, { align: 'end', class: 'menu-list', role: 'menu', label: `Copy as: ${name}` });
   return { button, dispose: popover.dispose };
 }
 

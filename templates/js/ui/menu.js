@@ -15,8 +15,7 @@ export function createSelect({ label, options, value, onChange, align = 'start' 
   const node = el('button', { class: 'select', type: 'button' });
   const show = () => {
     const chosen = options.find(option => option.value === value);
-    fill(node, el('span', { class: 'select-name' }, label), el('span', { class: 'clip' }, chosen?.label ?? value));
-    node.setAttribute('aria-label', `${label}: ${chosen?.label ?? value}`);
+    fill(node, el('span', { class: 'select-name' }, label), ' ', el('span', { class: 'clip' }, chosen?.label ?? value));
   };
   const popover = createPopover(node, (box, close) => {
     fillList(box, options, value, chosen => {

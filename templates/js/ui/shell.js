@@ -1,4 +1,5 @@
 import { on } from '../dom.js';
+import { mountKeys } from './keys.js';
 
 const KEY = 'miles-report-theme';
 
@@ -30,6 +31,7 @@ export function mountShell(page, context) {
       if (event.key === 'Escape' && menu.hasAttribute('open')) menu.removeAttribute('open');
     });
   }
+  mountKeys(page);
   on(window, 'keydown', event => goto(page, event)); // after the listeners of views, which may have a field of their own
 }
 

@@ -41,6 +41,9 @@ ARGS = (
     "--disable-sync",
     "--no-first-run",
 )
+READY = {"query": "[data-part=output] tr[data-row]", "search": "[data-part=search] a[href]"}
+"""What to wait for where an engine has to start."""
+
 SETTLE_MS = 800
 
 
@@ -60,6 +63,7 @@ def main(folder: Path) -> None:
                     for name, path in PAGES.items():
                         page = context.new_page()
                         page.goto(f"{url.rstrip('/')}/{path}")
+                        page.wait_for_selector(READY.get(name, "h1"), state="attached")
                         page.wait_for_timeout(SETTLE_MS)
                         target = folder / f"{name}-{theme}-{width}.png"
                         page.screenshot(path=str(target), full_page=True)

@@ -72,7 +72,7 @@ class Load:
         self._thread.start()
 
     def _run(self):
-        while not self._stop.wait(0.02):
+        while not self._stop.wait(0.05):
             request = urllib.request.Request(
                 self._url, b'{"text":"hi"}', {"Content-Type": "application/json"}
             )
@@ -103,14 +103,14 @@ def test_eight_engines_under_load_of_which_three_fall_ill(cluster, tmp_path):
     from faulttol.ray_backend import RayBackend
 
     log = faulttol.HealthLog(faulttol.StreamSink(tmp_path), clock=SystemClock())
-    first_wait_s = 4.0
+    first_wait_s = 3.0
     with empty_router() as router:
         group = faulttol.EngineGroup(
             "default",
             RayBackend(
                 SickEngine,
                 options=lambda rank, node: {"num_cpus": 0},
-                arguments=lambda rank, node: {"compile_s": 3.0 if rank == COMPILING else 0.0},
+                arguments=lambda rank, node: {"compile_s": 2.0 if rank == COMPILING else 0.0},
             ),
             n_engines=N,
             ports=faulttol.Ports(FIRST_PORT),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collector.targets import Target
     from collector.topology import EnginePart
     from miles_report.runtime.clock import Clock
-    from miles_report.schema.streams import EngineRecord, HealthEvent
+    from miles_report.schema.streams import EngineRecord
 
 logger = logging.getLogger(__name__)
 
@@ -112,14 +112,6 @@ class Dashboard:
         """Records how many samples wait for training."""
         try:
             self._outbox.put("data_buffer", DataBufferRecord(self._clock.wall(), int(length)))
-        except Exception:  # the barrier of a collector hook
-            logger.debug("session.hook_failed", exc_info=True)
-
-    def push_health(self, records: Sequence[HealthEvent]) -> None:
-        """Records events of a health monitor."""
-        try:
-            for record in records:
-                self._outbox.put("health", record)
         except Exception:  # the barrier of a collector hook
             logger.debug("session.hook_failed", exc_info=True)
 

@@ -34,16 +34,22 @@ class EngineActor:
             first += 1
         return first
 
-    def init(self, port: int, seed: int) -> str:
+    def init(self, host: str, port: int, nccl_port: int, dist_init_addr: str) -> str:  # noqa: ARG002 - for engines that need them
         """Starts the child and waits until it answers; returns its address.
+
+        Args:
+            host: where it serves.
+            port: at which it serves.
+            nccl_port: not needed by an engine on one processor.
+            dist_init_addr: the same.
 
         Raises:
             TimeoutError: it did not answer.
         """
         command = [sys.executable, "-m", "site_example.server"]
-        options = ["--port", str(port), "--seed", str(seed)]
+        options = ["--port", str(port), "--seed", str(port)]
         self._child = subprocess.Popen([*command, *options], stdin=subprocess.PIPE)  # noqa: S603 - our own module
-        self.addr = f"http://127.0.0.1:{port}"
+        self.addr = f"http://{host}:{port}"
         deadline = time.monotonic() + START_S
         while time.monotonic() < deadline and self._child.poll() is None:
             try:

@@ -21,6 +21,7 @@ import ray
 import torch
 
 import collector
+import faulttol
 from site_example.dumps import write_rollout
 from site_example.fleet import Fleet
 from site_example.grpo import group_advantages
@@ -50,11 +51,19 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--num-rollout", type=int, default=60)
     parser.add_argument("--rollout-batch-size", type=int, default=8, help="groups a step")
     parser.add_argument("--n-samples-per-prompt", type=int, default=8)
-    parser.add_argument("--warmup-steps", type=int, default=300)
+    parser.add_argument("--warmup-steps", type=int, default=400)
+    parser.add_argument("--load", type=Path, help="weights of an earlier warm-up")
     parser.add_argument("--eval-interval", type=int, default=10)
     parser.add_argument("--rollout-num-engines", type=int, default=2)
-    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--seed", type=int, default=0)
     collector.add_arguments(parser)
+    faulttol.add_arguments(parser)
+    parser.set_defaults(
+        use_fault_tolerance=True,
+        rollout_health_check_interval=2.0,
+        rollout_health_check_timeout=5.0,
+        rollout_restart_budget=3,
+    )
     args = parser.parse_args(arguments)
     args.use_miles_dashboard = True
     args.dashboard_flush_interval = 1.0
@@ -80,7 +89,7 @@ class Run:
         if self.dashboard is not None:
             self.dashboard.attach(self.timer, role="rollout_manager")
             sink = self.dashboard.trajectory_sink()
-        self.fleet = Fleet(args.rollout_num_engines, self.dashboard)
+        self.fleet = Fleet(args, self.dashboard)
         self.fleet.start()
         self.fleet.update_weights(weights, 0)
         self.rollouts = Rollouts(self.fleet.addresses, sink, seed=args.seed)
@@ -153,7 +162,6 @@ class Run:
             ]
         )
         with self.timer.phase("update_weights"):
-            self.fleet.recover()
             weights = ray.get(self.trainers[0].weights.remote())
             self.fleet.update_weights(weights, step + 1)
         if self.dashboard is not None:
@@ -217,20 +225,29 @@ def rise(rewards: list[float], n: int = 10) -> dict[str, float]:
     return {**means, "deviation": max(statistics.stdev(first), statistics.stdev(last))}
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Warms up, trains, and says how the reward has risen."""
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
-    args: Any = parse(arguments)
-    collector.check_options(args)
-    torch.set_num_threads(1)
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+def warm_state(args: argparse.Namespace) -> dict[str, torch.Tensor]:
+    """Weights after the warm-up, which is done unless there are some to load."""
+    if args.load is not None:
+        state: dict[str, torch.Tensor] = torch.load(args.load, weights_only=True)
+        return state
     model = warm_up(
         seed=args.seed,
         n_steps=args.warmup_steps,
         tell=lambda step, loss: step % 50 or logger.info("warm-up %d: loss %.3f", step, loss),
     )
+    return model.state_dict()
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Warms up, trains, and says how the reward has risen."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    args: Any = parse(arguments)
+    collector.check_options(args)
+    faulttol.check_options(args)
+    torch.set_num_threads(1)
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     packed = io.BytesIO()
-    torch.save(model.state_dict(), packed)
+    torch.save(warm_state(args), packed)
     save_tokenizer(make_tokenizer(), Path(args.dump_details) / "tokenizer")
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=True, logging_level="WARNING")
     with tempfile.TemporaryDirectory(prefix="site-example-") as scratch:

@@ -17,7 +17,7 @@ from site_example.dumps import write_train
 from site_example.grpo import policy_loss, score
 from site_example.model import Policy
 
-LEARNING_RATE = 2e-4
+LEARNING_RATE = 4e-5
 N_UPDATES = 2
 """Steps of the optimizer a batch; in the second the clipping matters."""
 

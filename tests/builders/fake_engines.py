@@ -5,6 +5,8 @@ from __future__ import annotations
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
+from miles_report.schema.streams import HEALTH_EVENTS
+
 
 @dataclass
 class Part:
@@ -68,6 +70,7 @@ class Sink:
         self.records = []
 
     def push_health(self, records):
+        assert {one.event for one in records} <= set(HEALTH_EVENTS)
         self.records += records
         return True
 

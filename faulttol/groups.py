@@ -10,7 +10,6 @@ import logging
 import threading
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from faulttol.backend import call_safely, error_of
@@ -279,15 +278,14 @@ class EngineGroup:
         return tuple(errors)
 
     def _tell_router(self, tell: Callable[[str], object], addr: str) -> Future[Any]:
-        answer = in_thread(partial(tell, addr), name="faulttol-router")
-        answer.add_done_callback(
-            lambda done: (
-                logger.warning("groups.router_not_told: %s: %s", addr, done.exception())
-                if done.exception()
-                else None
-            )
-        )
-        return answer
+        def told() -> object:
+            try:
+                return tell(addr)
+            except Exception as cause:
+                logger.warning("groups.router_not_told: %s: %s", addr, cause)
+                raise
+
+        return in_thread(told, name="faulttol-router")
 
     def _set(self, engine: Engine, **changes: Any) -> bool:
         with self._lock:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -43,7 +45,7 @@ def test_a_sink_that_hangs_holds_nobody_and_what_does_not_fit_is_counted():
     assert log.close()
     assert sink.events().count("check_passed") == events.MOST_WAITING
     lost = [one.detail for one in sink.records if one.event == "records_dropped"]
-    assert lost == ["6 health events"]
+    assert lost == ["health: 6 records were lost: the sink did not take them in time"]
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
@@ -70,3 +72,14 @@ def test_without_a_sink_nothing_happens():
     log = faulttol.HealthLog(None, clock=SystemClock())
     log.tell("check_failed")
     assert log.close()
+
+
+def test_a_sink_on_ray_starts_no_ray():
+    code = (
+        "import ray\n"
+        "from faulttol.ray_backend import RaySink\n"
+        "from miles_report.runtime.clock import SystemClock\n"
+        "assert RaySink(SystemClock()).push_health([]) is False\n"
+        "assert not ray.is_initialized()\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=100)

@@ -30,7 +30,29 @@ if TYPE_CHECKING:
     from miles_report.site.writer import SiteWriter
     from miles_report.slices.slice import Slice
 
-RUN_TABLES = ("run", "steps", "metrics", "bubbles", "data_buffer", "mfu", "notable", "notices")
+TIMELINE_TABLES = (
+    "lanes",
+    "topology",
+    "phases",
+    "step_phases",
+    "gpu_util",
+    "gpu_processes",
+    "engine_metrics",
+    "advisories",
+)
+"""Tables of the live telemetry that a site holds."""
+
+RUN_TABLES = (
+    "run",
+    "steps",
+    "metrics",
+    "bubbles",
+    "data_buffer",
+    "mfu",
+    "notable",
+    "notices",
+    *TIMELINE_TABLES,
+)
 """Tables of the root catalogue."""
 
 SECTIONS = (
@@ -45,7 +67,9 @@ SECTIONS = (
 
 def run_tables(run: Run) -> dict[str, pl.DataFrame]:
     """All run-wide tables; the outlines of its steps are known."""
-    return {name: run.table(name) for name in RUN_TABLES}
+    return {name: run.table(name) for name in RUN_TABLES} | {
+        "engine_series": run.timeline.all_engine_series()
+    }
 
 
 def write_run_tables(

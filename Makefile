@@ -9,13 +9,15 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 DEMO ?= demo-site
 SHOTS ?= screenshots
+EXAMPLE ?= build/example
 
-.PHONY: help setup browser demo test lint unit stress bench screenshots clean
+.PHONY: help setup browser demo test lint unit stress bench screenshots example example-dump example-site clean
 
 help:
 	@echo "make demo         set up, and build the example report into $(DEMO)/"
 	@echo "make test         set up, lint, type-check and run all tests"
 	@echo "make stress       the tests with full counts (kills, random sequences)"
+	@echo "make example      record a real small run (torch, ray; about ten minutes on two cores) and build its report"
 	@echo "make bench        figures against their budgets"
 	@echo "make screenshots  every page of the example, wide and narrow, light and dark"
 
@@ -73,9 +75,28 @@ stress: assets browser
 bench: assets
 	PYTHONPATH=tests $(BIN)/python tests/benchmarks/bench_build.py
 	PYTHONPATH=tests $(BIN)/python tests/benchmarks/bench_collector.py
+	PYTHONPATH=tests $(BIN)/python tests/benchmarks/bench_faulttol.py
 
 screenshots: assets browser
 	PYTHONPATH=tests $(BIN)/python tests/browser/screenshots.py $(SHOTS)
+
+$(VENV)/.example: $(VENV)/.core
+	$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/python -m pip install --quiet torch==2.13.0
+	$(BIN)/python -m pip install --quiet --editable '.[example,collector]'
+	touch $@
+
+example: $(VENV)/.example
+	rm -rf $(EXAMPLE)
+	$(BIN)/python -m site_example.record -o $(EXAMPLE)/dump
+	$(BIN)/miles-report build $(EXAMPLE)/dump -o $(EXAMPLE)/site
+	@echo "Look at it:  $(BIN)/miles-report preview $(EXAMPLE)/site"
+
+# What is committed: a trimmed recording, its archive for the demo, and its pages.
+example-dump: $(VENV)/.example
+	$(BIN)/python -m site_example.trim $(EXAMPLE)/dump site_example/dump --archive miles_report/_demo/example.tar.xz
+
+example-site: assets
+	$(BIN)/python -m site_example.publish site_example/dump site_example/site
 
 clean:
 	rm -rf $(VENV) node_modules miles_report/_assets $(DEMO) $(SHOTS) build dist *.egg-info

@@ -30,6 +30,9 @@ REFERENCES = {
     ("img", "src"),
     ("figure", "data-spec"),
 }
+OMITTED = "omitted.txt"
+"""In a site that was published without scripts: their paths, one a line. Only files of assets/ may be left out."""
+
 MAX_PROBLEMS = 200
 """More than this say nothing new."""
 
@@ -76,6 +79,8 @@ class _Verifier:
         self._files: dict[str, bool] = {}
         self._catalogs: dict[str, Catalog | None] = {}
         self._n_bytes = 0
+        self._omitted = _omitted(self._root)
+        self._n_absent = 0
 
     def report(self) -> SiteReport:
         """Walks from the entrance, then over all other pages."""
@@ -84,7 +89,10 @@ class _Verifier:
         for page in pages.values():
             self._check_page(page, figures)
         self._problems += figures.problems()
-        checked = f"{plural(len(pages), 'page')} and {plural(len(self._files), 'file')} checked"
+        n_files = len(self._files) - self._n_absent
+        checked = f"{plural(len(pages), 'page')} and {plural(n_files, 'file')} checked"
+        if self._n_absent:
+            checked += f", {plural(self._n_absent, 'file')} left out on purpose"
         verdict = plural(len(self._problems), "problem") if self._problems else "no problem"
         return SiteReport(
             tuple(self._problems[:MAX_PROBLEMS]),
@@ -173,6 +181,10 @@ class _Verifier:
             return None
         place = f" (named by {named_by})" if named_by else ""
         target = (self._root / path).resolve()
+        if path in self._omitted and not target.exists():
+            self._files[path] = False
+            self._n_absent += 1
+            return None
         self._files[path] = target.is_relative_to(self._root) and target.is_file()
         if not self._files[path]:
             self._problems.append(f"{path} is missing{place}.")
@@ -186,6 +198,15 @@ class _Verifier:
 
     def _read(self, path: str) -> bytes:
         return (self._root / path).read_bytes()
+
+
+def _omitted(root: Path) -> frozenset[str]:
+    """Files that the site's owner has left out, and said so."""
+    try:
+        names = (root / OMITTED).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return frozenset()
+    return frozenset(name for name in names if name.startswith("assets/"))
 
 
 def parse_page(path: str, html: str) -> PageLinks:

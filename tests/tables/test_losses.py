@@ -60,6 +60,22 @@ def test_why_engine_series_are_missing(tmp_path):
     assert "--dashboard-sglang-scrape-mode" in notice["remedy"]
 
 
+def test_engine_that_was_killed_is_no_warning():
+    lost = "engine_series: the engine did not answer"
+    frame = pl.DataFrame(
+        {
+            "ts": [10.0, 11.0, 12.0],
+            "addr": ["http://n1:15000", "http://n1:15000", "http://n1:15003"],
+            "event": ["records_dropped", "engine_killed", "records_dropped"],
+            "detail": [lost, None, lost],
+        }
+    )
+    assert [(one.code, one.severity) for one in losses(frame)] == [
+        ("engine-gone", "info"),
+        ("no-engine-answer", "warning"),
+    ]
+
+
 def test_details_of_any_kind_are_told_and_never_too_many(tmp_path):
     many = [dropped(T, f"phases: reason {'x' * n}") for n in range(1, 50)]
     found = notices(

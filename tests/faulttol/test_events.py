@@ -83,3 +83,17 @@ def test_a_sink_on_ray_starts_no_ray():
         "assert not ray.is_initialized()\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=100)
+
+
+def test_events_go_through_a_real_collector(tmp_path):
+    from collector.collector import DashboardCollector
+    from collector.config import CollectorConfig
+
+    clock = SystemClock()
+    collector = DashboardCollector(CollectorConfig(tmp_path, start_ts=1.0), clock=clock)
+    log = faulttol.HealthLog(collector, clock=clock)
+    log.tell("mass_failure_held", group="g", detail="3 of 4")
+    assert log.close()
+    collector.flush()
+    lines = (tmp_path / "dashboard" / "health.jsonl").read_text().splitlines()
+    assert [json.loads(line)["event"] for line in lines][-1] == "mass_failure_held"

@@ -35,8 +35,24 @@ COMPILING = 5
 FIRST_PORT = 23000
 
 
+def descendants():
+    """Processes that this one started, or theirs, without those that only wait to be collected."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, parent = stat.read_text().rsplit(")", 1)[1].split()[:2]
+            if state != "Z":
+                parents[int(stat.parent.name)] = int(parent)
+    found, ours = {os.getpid()}, set()
+    while found:
+        found = {pid for pid, parent in parents.items() if parent in found} - ours
+        ours |= found
+    return ours
+
+
 @pytest.fixture(scope="module")
 def cluster():
+    before = descendants()
     patch = pytest.MonkeyPatch()
     patch.setenv("PYTHONPATH", f"{ROOT}:{ROOT / 'tests'}")
     patch.setenv("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
@@ -44,6 +60,7 @@ def cluster():
     yield
     ray.shutdown()
     patch.undo()
+    wait_until(lambda: descendants() <= before, "the end of Ray's processes", 20)
 
 
 @contextlib.contextmanager

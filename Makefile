@@ -75,6 +75,7 @@ stress: assets browser
 bench: assets
 	PYTHONPATH=tests $(BIN)/python tests/benchmarks/bench_build.py
 	PYTHONPATH=tests $(BIN)/python tests/benchmarks/bench_collector.py
+	PYTHONPATH=tests $(BIN)/python tests/benchmarks/bench_faulttol.py
 
 screenshots: assets browser
 	PYTHONPATH=tests $(BIN)/python tests/browser/screenshots.py $(SHOTS)

@@ -18,6 +18,7 @@ from faulttol.options import (
 )
 from faulttol.ports import Ports
 from faulttol.recovery import RolloutFleet, RolloutServer, UpdatableEngines
+from faulttol.router import SglangRouter
 from faulttol.state import Engine, Rule
 from faulttol.threads import in_thread
 from faulttol.transfers import TransferPool, TransferReport
@@ -35,6 +36,7 @@ __all__ = [
     "RolloutHealthMonitor",
     "RolloutServer",
     "Rule",
+    "SglangRouter",
     "Slot",
     "SlotState",
     "StreamSink",

@@ -110,15 +110,7 @@ class HealthLog:
             n_dropped = self._n_dropped
         if self._sink is None or not batch:
             return
-        lost = (
-            [
-                HealthEvent(
-                    self._clock.wall(), "records_dropped", detail=f"{n_dropped} health events"
-                )
-            ]
-            if n_dropped
-            else []
-        )
+        lost = [self._loss(n_dropped)] if n_dropped else []
         if self._sink.push_health([*batch, *lost]) is False:
             return
         with self._lock:
@@ -126,6 +118,11 @@ class HealthLog:
             for record in batch:
                 if self._waiting and self._waiting[0] is record:
                     self._waiting.popleft()
+
+    def _loss(self, n: int) -> HealthEvent:
+        """In the words of the collector, which the report reads: the stream and a colon first."""
+        detail = f"health: {n} records were lost: the sink did not take them in time"
+        return HealthEvent(self._clock.wall(), "records_dropped", detail=detail)
 
     def close(self, timeout_s: float = CLOSE_S) -> bool:
         """Hands over the rest and ends; False if the sink did not take it in time."""

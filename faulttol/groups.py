@@ -6,6 +6,7 @@ the slots only; nobody is called while it is held.
 
 from __future__ import annotations
 
+import logging
 import threading
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -14,18 +15,22 @@ from typing import TYPE_CHECKING, Any
 from faulttol.backend import call_safely, error_of
 from faulttol.budget import RestartBudget, Verdict
 from faulttol.state import Engine
+from faulttol.threads import in_thread
 from faulttol.waiting import wait_all
 from miles_report.errors import MilesReportError
 from miles_report.runtime.clock import SystemClock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from concurrent.futures import Future
 
     from faulttol.backend import EngineBackend
     from faulttol.events import HealthLog
     from faulttol.ports import Ports
+    from faulttol.router import Router
     from miles_report.runtime.clock import Clock
+
+logger = logging.getLogger(__name__)
 
 PORTS_A_PART = 3
 """Server, NCCL and distributed initialisation."""
@@ -84,6 +89,7 @@ class EngineGroup:
         first_rank: int = 0,
         offloads: bool = False,
         budget: RestartBudget | None = None,
+        router: Router | None = None,
         clock: Clock | None = None,
     ) -> None:
         """Prepares empty slots.
@@ -98,6 +104,7 @@ class EngineGroup:
             first_rank: of the first slot, so that ranks are unique in the job.
             offloads: whether engines give their memory to the trainer; then new ones release it, and resume the weights.
             budget: of restarts; null: no limit.
+            router: is told which engines are there; null: engines do that themselves, or nobody.
             clock: the host's, if null.
         """
         self.name = name
@@ -105,6 +112,7 @@ class EngineGroup:
         self.ports = ports
         self.offloads = offloads
         self._log = log
+        self._router = router
         self._nodes_per_engine = nodes_per_engine
         self._budget = RestartBudget() if budget is None else budget
         self._clock = SystemClock() if clock is None else clock
@@ -207,6 +215,10 @@ class EngineGroup:
         """Makes a starting engine alive; False if it was stopped meanwhile."""
         return self._set(engine, state=SlotState.ALIVE, addr=addr, node=node)
 
+    def announce(self, addr: str) -> Future[Any] | None:
+        """Tells the router of an engine that is alive; null if there is no router."""
+        return None if self._router is None else self._tell_router(self._router.add, addr)
+
     def release(self, engine: Engine) -> str | None:
         """Kills an engine's parts and empties its slot; does nothing if another lives there.
 
@@ -224,6 +236,8 @@ class EngineGroup:
             except Exception as cause:  # noqa: BLE001 - foreign code; the slot has to become empty
                 error = repr(cause)
         self._set(engine, state=SlotState.STOPPED, parts=())
+        if self._router is not None and slot.addr is not None:
+            self._tell_router(self._router.remove, slot.addr)
         return error
 
     def shut_down(self, engine: Engine) -> list[Future[Any]]:
@@ -262,6 +276,16 @@ class EngineGroup:
             if killing is not None:
                 errors.append(f"engine {engine.rank}: {killing}")
         return tuple(errors)
+
+    def _tell_router(self, tell: Callable[[str], object], addr: str) -> Future[Any]:
+        def told() -> object:
+            try:
+                return tell(addr)
+            except Exception as cause:
+                logger.warning("groups.router_not_told: %s: %s", addr, cause)
+                raise
+
+        return in_thread(told, name="faulttol-router")
 
     def _set(self, engine: Engine, **changes: Any) -> bool:
         with self._lock:

@@ -124,10 +124,13 @@ class RolloutHealthMonitor:
         self._bell.clear()
         asks = [one for one in self._advance(Tick(self._group.alive())) if isinstance(one, Ask)]
         if asks:
-            outcomes = self._ask_all(asks[0])
-            with self._acting:
-                kills = self._advance(Results(asks[0].round_id, outcomes))
-                self._kill([one for one in kills if isinstance(one, Kill)])
+            outcomes: dict[Engine, Outcome] = {}
+            try:
+                outcomes = self._ask_all(asks[0])
+            finally:  # a round that raised found out nothing, but it is over
+                with self._acting:
+                    effects = self._advance(Results(asks[0].round_id, outcomes))
+                    self._kill([one for one in effects if isinstance(one, Kill)])
             return
         until = self._state.until
         if self._state.phase is not Phase.STOPPED:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import ray
-from ray.exceptions import PendingCallsLimitExceeded
+from ray.exceptions import PendingCallsLimitExceeded, RayError
 
 from miles_report.runtime.throttle import Throttle
 
@@ -73,10 +73,12 @@ class RaySink:
 
     def push_health(self, records: Sequence[HealthEvent]) -> bool | None:
         """Sends them and forgets them; False while there is no collector."""
+        if not ray.is_initialized():  # asking would start a cluster
+            return False
         if self._handle is None and self._looks.allow() is not None:
             try:
                 self._handle = ray.get_actor(self._name)
-            except ValueError:
+            except (ValueError, RayError):
                 return False
         if self._handle is None:
             return False

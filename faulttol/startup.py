@@ -22,6 +22,7 @@ logger = logging.getLogger(__name__)
 
 WEIGHTS = "weights"
 PORT_SEARCH_S = 10.0
+ROUTER_S = 5.0
 
 
 @dataclass
@@ -83,12 +84,14 @@ def start(
         run.stage(offloading, lambda one: _each(one, "release_memory_occupation"))
         run.stage(offloading, lambda one: _each(one, "resume_memory_occupation", tags=[WEIGHTS]))
     engines = []
+    announced = []
     for one in starting:
         node = one.nodes[0] if one.nodes else None
         if one.error is None and not one.group.settle(one.engine, addr=one.addr, node=node):
             one.error = "it was stopped while it started"
         if one.error is None:
             engines.append((one.group.name, one.engine))
+            announced.append(one.group.announce(one.addr or ""))
         else:
             one.group.release(one.engine)
             failed.append((one.group.name, one.engine.rank, one.error))
@@ -98,6 +101,7 @@ def start(
                 one.engine.rank,
                 one.error,
             )
+    wait_all([one for one in announced if one is not None], ROUTER_S)
     return Started(tuple(engines), tuple(failed), clock.monotonic() - began)
 
 

@@ -38,6 +38,13 @@ def test_over_http_it_equals_the_dump(dumps, built, name):
         assert set(site.notices) == set(run.notices)
         for table in RUN_TABLES:
             assert_told(table, site.table(table), run.table(table))
+        for metric in run.table("engine_metrics")["metric"]:
+            for apart in (False, True):
+                told, true = (
+                    one.table("engine_series", metric=metric, per_dp_rank=apart)
+                    for one in (site, run)
+                )
+                assert_told("engine_series", told, true)
         for table in PER_STEP:
             for evaluation in (False, True):
                 assert_told(
@@ -64,6 +71,15 @@ def agentic(dumps, built):
         ("metrics", {"step_key": "rollout/step"}),
         ("metrics", {"metric": "dump/reward_mean"}),
         ("metrics", {"metric": "no/such"}),
+        ("lanes", {"lanes": "g:0-1"}),
+        ("phases", {"t0": 1_770_162_000.0, "t1": 1_770_163_000.0}),
+        ("phases", {"lanes": "g:1"}),
+        ("gpu_util", {"lanes": "g:0,g:2", "points": 40}),
+        ("gpu_util", {"t0": 1_770_162_000.0, "t1": 1_770_162_600.0}),
+        ("gpu_processes", {"lanes": "all"}),
+        ("engine_series", {"metric": "sglang_num_running_reqs", "points": 20}),
+        ("engine_series", {"metric": "no_such"}),
+        ("step_phases", {}),
         ("notable", {"step": 1}),
         ("samples", {"step": 1}),
         ("samples", {"step": "0-1"}),
@@ -133,8 +149,8 @@ def test_a_sample_that_several_rows_share_is_read_by_row(dumps, built):
 def test_a_table_that_reports_do_not_hold_is_told(agentic):
     _, site = agentic
     for ask in (site.table, site.files):
-        with pytest.raises(NotFoundError, match=r"holds no table topology: ask the dump"):
-            ask("topology")
+        with pytest.raises(NotFoundError, match=r"holds no table fleet: ask the dump"):
+            ask("fleet")
 
 
 def test_lifecycles_belong_to_steps(agentic):

@@ -15,10 +15,10 @@ from builders.told import assert_told
 import miles_report
 from miles_report.run_wide import lifecycles
 from miles_report.schema.tables import PER_STEP, TABLES
+from miles_report.site.run_output import RUN_TABLES
 from miles_report.slices.read import open_catalog, open_step, read_table
 
 NAMES = sorted(path.name for path in (Path(__file__).parent / "data" / "dumps").iterdir())
-RUN_WIDE = ("run", "metrics", "steps", "bubbles", "data_buffer", "mfu", "notable", "notices")
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -36,7 +36,7 @@ def pair(request, dumps, built):
 
 def test_run_wide_tables(pair):
     run, read, root = pair
-    for name in RUN_WIDE:
+    for name in RUN_TABLES:
         assert_told(name, read_table(read, root, name), run.table(name))
 
 

@@ -55,7 +55,14 @@ class Figure:
     caption: str = ""
 
 
-def figure(name: str, chart: Any, *, alt: str, caption: str = "") -> Figure:
+def figure(
+    name: str,
+    chart: Any,
+    *,
+    alt: str,
+    caption: str = "",
+    tokens: Mapping[str, str] = palette.TOKENS,
+) -> Figure:
     """Renders an Altair chart.
 
     About 10 ms a chart, after half a second for the first of a process.
@@ -65,15 +72,20 @@ def figure(name: str, chart: Any, *, alt: str, caption: str = "") -> Figure:
         chart: with inline data of fixed field names; its theme is added here.
         alt: title of the image.
         caption: shown under it.
+        tokens: light colour to the CSS custom property of each colour of the chart.
     """
     name = _NAME.sub("-", name.lower()).strip("-") or "figure"
     alt = theme.cleaned(alt)
     spec = theme.cleaned(chart.to_dict(validate=False))
     spec["config"] = dict(theme.CONFIG)
-    spec["usermeta"] = {"tokens": dict(palette.TOKENS)}
+    spec["usermeta"] = {"tokens": dict(tokens)}
     svg = vl_convert.vegalite_to_svg(without_hover(spec), vl_version=VL_VERSION)
     return Figure(
-        name=name, svg=themed_svg(svg, name=name, alt=alt), spec=spec, alt=alt, caption=caption
+        name=name,
+        svg=themed_svg(svg, name=name, alt=alt, tokens=tokens),
+        spec=spec,
+        alt=alt,
+        caption=caption,
     )
 
 
@@ -91,7 +103,7 @@ def _is_hover(layer: Mapping[str, Any]) -> bool:
     return isinstance(mark, dict) and mark.get("style") == theme.HOVER
 
 
-def themed_svg(svg: str, *, name: str, alt: str) -> str:
+def themed_svg(svg: str, *, name: str, alt: str, tokens: Mapping[str, str] = palette.TOKENS) -> str:
     """The SVG of vl_convert as part of a page: colours and font of the page, unique ids, a title."""
     size = _SIZE.search(svg)
     width, height = size.groups() if size else ("300", "150")
@@ -102,16 +114,16 @@ def themed_svg(svg: str, *, name: str, alt: str) -> str:
         f'<title id="{title}">{html.escape(alt)}</title>'
     )
     body = _FRAME.sub("", _BACKGROUND.sub("", _ROOT.sub("", svg), count=1))
-    return root + _TAG.sub(lambda match: _themed_tag(match[0], name), body)
+    return root + _TAG.sub(lambda match: _themed_tag(match[0], name, tokens), body)
 
 
-def _themed_tag(tag: str, name: str) -> str:
+def _themed_tag(tag: str, name: str, tokens: Mapping[str, str]) -> str:
     tag = _LONG.sub(r"\1", _NOISE.sub("", tag))
-    tag = _COLOUR.sub(lambda match: f'{match[1]}="{_themed_colour(match[2])}"', tag)
+    tag = _COLOUR.sub(lambda match: f'{match[1]}="{_themed_colour(match[2], tokens)}"', tag)
     tag = _ID.sub(lambda match: f"{match[1]}{name}-", tag)
     return _FONT.sub("", tag) if tag.startswith("<text") else tag
 
 
-def _themed_colour(colour: str) -> str:
-    token = palette.TOKENS.get(colour)
+def _themed_colour(colour: str, tokens: Mapping[str, str]) -> str:
+    token = tokens.get(colour)
     return f"var({token})" if token else colour

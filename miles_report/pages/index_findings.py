@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -29,6 +30,10 @@ STRANGE = {
 SHOWN_NOTICES = 6
 """More kinds of trouble than this are counted, not listed."""
 
+TOLD_BY_STEPS = ("zero_std_groups", "truncated_samples")
+"""Rules whose finding the newest step gives in the same words as its page."""
+
+_SENTENCE = re.compile(r"\. (?=[A-Z])")
 _REMEDY_LENGTH = 160
 
 
@@ -54,12 +59,13 @@ class Finding:
 
 
 def index_findings(tables: Mapping[str, pl.DataFrame]) -> list[Finding]:
-    """Findings of the newest step that can be read and of notices with severity error or warning, worst first."""
+    """Findings of the newest step that can be read, of advisories, and of notices with severity error or warning, worst first."""
     steps = tables["steps"]
     found = [
         *_notice_findings(tables["notices"]),
         *_strange_findings(steps),
         *_step_findings(steps),
+        *_advisory_findings(tables["advisories"]),
     ]
     return sorted(found, key=lambda finding: finding.level != "critical")
 
@@ -113,6 +119,21 @@ def _strange_findings(steps: pl.DataFrame) -> list[Finding]:
                 Link(f"Step {step}", f"rollouts/step-{step}.html"),
             )
         )
+    return found
+
+
+def _advisory_findings(advisories: pl.DataFrame) -> list[Finding]:
+    """Advisories that are not held back, but for what the newest step tells already."""
+    serious = advisories.filter(
+        pl.col("suppressed_by").is_null(),
+        pl.col("level").is_in(["critical", "warning"]),
+        ~pl.col("rule").is_in(TOLD_BY_STEPS),
+    )
+    found = []
+    for level, message in serious.select("level", "message").iter_rows():
+        what, _, remedy = _SENTENCE.sub("\n", message, count=1).partition("\n")
+        link = Link("Compute", "compute.html#advice")
+        found.append(Finding(level, what, "", "", remedy, link))
     return found
 
 

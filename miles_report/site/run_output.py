@@ -8,6 +8,7 @@ import polars as pl
 
 from miles_report.notices import Notice
 from miles_report.pages import format as shown
+from miles_report.pages.compute import BUCKETS, MOST_LANES, compute_page, pick_criteria
 from miles_report.pages.glossary import glossary_page
 from miles_report.pages.index import index_page
 from miles_report.pages.metrics import metrics_page
@@ -30,13 +31,39 @@ if TYPE_CHECKING:
     from miles_report.site.writer import SiteWriter
     from miles_report.slices.slice import Slice
 
-RUN_TABLES = ("run", "steps", "metrics", "bubbles", "data_buffer", "mfu", "notable", "notices")
+TIMELINE_TABLES = (
+    "lanes",
+    "topology",
+    "phases",
+    "step_phases",
+    "gpu_util",
+    "gpu_processes",
+    "engine_metrics",
+    "advisories",
+)
+"""Tables of the live telemetry that a site holds."""
+
+RUN_TABLES = (
+    "run",
+    "steps",
+    "metrics",
+    "bubbles",
+    "data_buffer",
+    "mfu",
+    "notable",
+    "notices",
+    *TIMELINE_TABLES,
+)
 """Tables of the root catalogue."""
+
+PICKS = 3
+"""Lanes shown of each pick."""
 
 SECTIONS = (
     ("overview", "Overview", "index.html"),
     ("metrics", "Metrics", "metrics.html"),
     ("rollouts", "Rollouts", "rollouts/index.html"),
+    ("compute", "Compute", "compute.html"),
     ("query", "Query", "query.html"),
     ("notices", "Notices", "notices.html"),
     ("glossary", "Glossary", "glossary.html"),
@@ -45,7 +72,24 @@ SECTIONS = (
 
 def run_tables(run: Run) -> dict[str, pl.DataFrame]:
     """All run-wide tables; the outlines of its steps are known."""
-    return {name: run.table(name) for name in RUN_TABLES}
+    return {name: run.table(name) for name in RUN_TABLES} | {
+        "engine_series": run.timeline.all_engine_series()
+    }
+
+
+def compute_overview(run: Run, tables: Mapping[str, pl.DataFrame]) -> Page:
+    """The Compute page; reads the GPU samples and phases of the run.
+
+    Args:
+        run: the opened dump.
+        tables: run-wide tables.
+    """
+    wide = {**tables, "fleet": run.table("fleet", buckets=BUCKETS)}
+    if tables["lanes"].height <= MOST_LANES:
+        wide["carpet"] = run.table("carpet", metric="phase", buckets=BUCKETS)
+    criteria = pick_criteria(tables["step_phases"])
+    picks = {words: run.table("outliers", by=by, top=PICKS) for by, words in criteria.items()}
+    return compute_page(wide, picks)
 
 
 def write_run_tables(
@@ -74,6 +118,7 @@ def run_facts(
 
 
 def run_pages(
+    run: Run,
     tables: Mapping[str, pl.DataFrame],
     records: Sequence[StepRecord],
     holdings: Holdings,
@@ -84,6 +129,7 @@ def run_pages(
     """The pages about the whole run, the index last.
 
     Args:
+        run: the opened dump.
         tables: run-wide tables.
         records: of all visible steps, evaluations last.
         holdings: what the site has of each table.
@@ -106,6 +152,7 @@ def run_pages(
             _evals(evals),
             {record.step: record.outline.state for record in evals},
         ),
+        compute_overview(run, tables),
         query_page(
             holdings.sizes,
             steps=[record.step for record in records if record.tables and not record.evaluation],

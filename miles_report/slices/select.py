@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from miles_report.errors import NotFoundError, UsageError
 from miles_report.slices.read import read_span, read_table
+from miles_report.tables.lane_grammar import select_lanes
 from miles_report.tables.metrics import of_axis_and_key
+from miles_report.tables.phase_records import Window
 from miles_report.tables.selection import (
     check_row,
     check_span_has_row,
     rows_of_sample,
     single_row,
 )
+from miles_report.tables.thinning import PER_BUCKET, thin
+from miles_report.tables.time_grid import TimeGrid
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from miles_report.slices.catalog import Catalog
     from miles_report.slices.read import ReadFile
+    from miles_report.tables.lane_grammar import Selector
+
+WINDOWED = ("lanes", "phases", "gpu_util", "gpu_processes")
+"""Tables that take a window or lanes."""
 
 
 def run_table(
@@ -31,7 +42,7 @@ def run_table(
         root: the root catalogue.
         name: of the table.
         step: of `notable`: only these; null: all.
-        **selection: step_key and metric of `metrics`.
+        **selection: step_key and metric of `metrics`; t0, t1, lanes and points of the telemetry.
 
     Raises:
         NotFoundError: the report has no such step, or does not hold the table.
@@ -42,10 +53,80 @@ def run_table(
     for one in step or ():
         if one not in known:
             raise NotFoundError(f"There is no step {one} in this report.")
+    if name == "engine_series":
+        return _engine_series(read, root, **selection)
+    if name in WINDOWED:
+        return _windowed(read, root, name, **selection)
+    if selection.get("t0") is not None or selection.get("t1") is not None:
+        raise UsageError(f"A report holds {name} of the whole run: leave out t0 and t1.")
     frame = read_table(read, root, name)
     if name == "metrics":
         frame = of_axis_and_key(frame, **selection)
     return frame if step is None else frame.filter(pl.col("step").is_in(step))
+
+
+def _windowed(
+    read: ReadFile,
+    root: Catalog,
+    name: str,
+    *,
+    t0: float | None = None,
+    t1: float | None = None,
+    lanes: Sequence[Selector] | None = None,
+    points: int | None = None,
+) -> pl.DataFrame:
+    """A table of the telemetry: the rows of a window and of some lanes."""
+    frame = read_table(read, root, name)
+    if name == "lanes":
+        return select_lanes(frame, lanes)
+    window = Window(t0, t1)
+    in_window = window.overlaps() if name == "phases" else _within(t0, t1)
+    frame = frame.filter(in_window)
+    if lanes is not None:
+        chosen = select_lanes(read_table(read, root, "lanes"), lanes)
+        frame = frame.join(chosen, on=["node", "gpu"], how="semi", maintain_order="left")
+    grid = _grid(root, t0, t1, points)
+    return frame if grid is None else thin(frame, grid, series=["node", "gpu"], value="util")
+
+
+def _engine_series(
+    read: ReadFile,
+    root: Catalog,
+    *,
+    metric: str,
+    t0: float | None = None,
+    t1: float | None = None,
+    per_dp_rank: bool = False,
+    points: int | None = None,
+) -> pl.DataFrame:
+    """One metric of every engine; a report holds all of them in one table."""
+    frame = read_table(read, root, "engine_series").filter(
+        pl.col("metric") == metric, _within(t0, t1)
+    )
+    ranked = pl.col("dp_rank").is_not_null()
+    if per_dp_rank:
+        frame = frame.filter(ranked | ~ranked.any().over("addr", "engine_type"))
+    else:
+        frame = frame.filter(~ranked)
+    grid = _grid(root, t0, t1, points)
+    series = ["addr", "engine_type", "dp_rank"]
+    return frame if grid is None else thin(frame, grid, series=series, value="value")
+
+
+def _within(t0: float | None, t1: float | None) -> pl.Expr:
+    """Whether a reading lies in the window, edges included."""
+    low, high = -math.inf if t0 is None else t0, math.inf if t1 is None else t1
+    return (pl.col("ts") >= low) & (pl.col("ts") <= high)
+
+
+def _grid(root: Catalog, t0: float | None, t1: float | None, points: int | None) -> TimeGrid | None:
+    """Buckets for so many points; null without points, or in a run without records."""
+    first = root.facts.get("t0") if t0 is None else t0
+    last = root.facts.get("t1") if t1 is None else t1
+    if points is None or first is None or last is None:
+        return None
+    first = first if t0 is not None else min(first, last)
+    return TimeGrid.over(first, last, points // PER_BUCKET)
 
 
 def step_table(

@@ -8,11 +8,12 @@ import polars as pl
 
 from miles_report.tables.engine_catalog import DERIVED, RAW_ENDINGS
 from miles_report.tables.engine_series import SERIES, derive, fold
+from miles_report.tables.frames import conform
 from miles_report.tables.lane_grid import place_of
 from miles_report.tables.pyramid import LATE_S, RAW_TILE_S, Series, tiles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from miles_report.tables.pyramid import Tile
 
@@ -78,6 +79,23 @@ def engine_tiles(
         `engine_series` table.
     """
     return tiles(_metrics(blocks, per_dp_rank=per_dp_rank), ENGINE_SERIES, widths=widths)
+
+
+def all_engine_series(blocks: Callable[[], Iterable[pl.DataFrame]]) -> pl.DataFrame:
+    """The `engine_series` of every metric of `engine_metrics`, one below the other.
+
+    Args:
+        blocks: gives the whole engine_series stream, in file order, each time from the start.
+
+    Returns:
+        Columns of the table by metric and series. An engine that labels its dp ranks has rows of them beside the folded ones, whose
+        dp_rank is null.
+    """
+    parts = [part for apart in (False, True) for part in _metrics(blocks(), per_dp_rank=apart)]
+    if not parts:
+        return conform("engine_series", _EMPTY)
+    rows = pl.concat(parts).sort("metric", *SERIES, "ts", maintain_order=True)
+    return conform("engine_series", rows)
 
 
 def _metrics(blocks: Iterable[pl.DataFrame], *, per_dp_rank: bool) -> Iterator[pl.DataFrame]:

@@ -94,7 +94,7 @@ def walk(page, run):
         root + "query.html?sql=SELECT count(*) AS n FROM samples WHERE step = 0 AND NOT evaluation"
     )
     expect(page.locator("[data-part=output] tr[data-row]")).to_contain_text(
-        str(run.table("samples", step=0).height)
+        str(run.table("samples", step=0).height), timeout=60_000
     )
     page.goto(root + "sample.html?step=0&row=8")
     expect(page.locator(".sample-conversation .message").first).to_be_visible()

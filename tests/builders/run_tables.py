@@ -6,7 +6,17 @@ import polars as pl
 
 from miles_report.tables.frames import table_schema
 
-NAMES = ("run", "steps", "metrics", "bubbles", "data_buffer", "mfu", "notable", "notices")
+NAMES = (
+    "run",
+    "steps",
+    "metrics",
+    "bubbles",
+    "data_buffer",
+    "mfu",
+    "notable",
+    "notices",
+    "advisories",
+)
 
 
 def table(name, rows=()):

@@ -141,5 +141,11 @@ def is_free(port: int) -> bool:
         return True
 
 
+def listens(port: int) -> bool:
+    """Whether somebody serves there; a port that was used lately is not free, but nobody is left on it."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 if __name__ == "__main__":
     serve(int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]))

@@ -355,3 +355,16 @@ class TestPage:
         assert render_body(index_page(tables, title="t")) == render_body(
             index_page(tables, title="t")
         )
+
+
+def test_advisories_stand_beside_what_the_newest_step_tells():
+    rows = [
+        {"rule": "kv_cache_saturated", "level": "critical", "message": "The cache is full since 3. Lower it. A heuristic."},
+        {"rule": "zero_std_groups", "level": "warning", "message": "Told by the step. Do."},
+        {"rule": "low_mfu", "level": "warning", "message": "Slow. Look.", "suppressed_by": "kv_cache_saturated"},
+        {"rule": "low_concurrency", "level": "info", "message": "Few. Lower."},
+    ]  # fmt: skip
+    (finding,) = index_findings(run_tables(advisories=rows))
+    assert (finding.level, finding.what) == ("critical", "The cache is full since 3")
+    assert finding.remedy == "Lower it. A heuristic."
+    assert finding.link.href == "compute.html#advice"

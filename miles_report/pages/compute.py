@@ -1,0 +1,257 @@
+"""The Compute page: what every GPU was doing, where the steps' time went, what stands out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from miles_report.charts import render
+from miles_report.charts.compute_charts import (
+    NO_PHASE,
+    TOKENS,
+    fleet_shares,
+    lane_bands,
+    step_shares,
+    util_spread,
+)
+from miles_report.pages import format as shown
+from miles_report.pages.compute_series import (
+    fleet_rows,
+    label_of,
+    lane_name,
+    lane_rows,
+    ordered,
+    spread_rows,
+    step_rows,
+)
+from miles_report.pages.copy_as import copy_as
+from miles_report.pages.page import Page, Stat
+from miles_report.schema.vocabulary import PHASES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from miles_report.charts.render import Figure
+
+MOST_LANES = 64
+"""Up to so many lanes each has a row; of more the shares of all are drawn."""
+
+BUCKETS = 240
+"""Of the pictures: one in four pixels."""
+
+STEPS_SHOWN = 60
+"""Newest steps in the picture of where their time went."""
+
+WAITS = ("train_wait", "sleep", "initialize")
+"""Phases in which a lane does nothing: not worth a pick."""
+
+
+@dataclass(frozen=True)
+class Legend:
+    """One phase of a legend: its words, and its custom property or "" for no phase."""
+
+    label: str
+    token: str
+    doc: str
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One advisory, ready to show."""
+
+    level: str
+    message: str
+    where: str
+    hidden_by: str
+
+
+@dataclass(frozen=True)
+class Pick:
+    """A lane that stands out."""
+
+    why: str
+    lane: str
+    score: str
+
+
+def pick_criteria(step_phases: pl.DataFrame) -> dict[str, str]:
+    """What to pick lanes by: criterion of `outliers` to its words.
+
+    Args:
+        step_phases: the table; the phase that took most of the lanes' time is looked at.
+    """
+    busy = step_phases.filter(~pl.col("phase").is_in(WAITS))
+    totals = busy.group_by("phase").agg(pl.col("lane_seconds").sum())
+    totals = totals.sort("lane_seconds", "phase", descending=[True, False])
+    criteria = {"lowest_util": "Lowest utilization"}
+    for phase in totals["phase"][:1]:
+        criteria[f"slowest_phase:{phase}"] = f"Slowest {label_of(phase).lower()}"
+        criteria[f"latest_start:{phase}"] = f"Latest start of {label_of(phase).lower()}"
+    return criteria
+
+
+def compute_page(tables: Mapping[str, pl.DataFrame], outliers: Mapping[str, pl.DataFrame]) -> Page:
+    """The value of compute.html.
+
+    Args:
+        tables: lanes, topology, step_phases, bubbles, mfu, advisories, run; fleet and, up to `MOST_LANES` lanes, carpet (of
+            phases) over the whole run with `BUCKETS` buckets.
+        outliers: words of each pick to its rows of `outliers`, worst first.
+    """
+    lanes, fleet = tables["lanes"], tables["fleet"]
+    start = _start(tables)
+    figures: dict[str, Figure | None] = {
+        "overview": _overview(tables, start) if start is not None else None,
+        "util": _util(fleet, start) if start is not None else None,
+        "steps": _steps(tables["step_phases"]),
+    }
+    phases = _phases(tables)
+    advices = [_advice(row) for row in tables["advisories"].iter_rows(named=True)]
+    return Page(
+        path="compute.html",
+        template="compute.html",
+        title="Compute",
+        subtitle=_subtitle(lanes),
+        section="compute",
+        values={
+            "numbers": _numbers(tables),
+            "has_lanes": lanes.height > 0,
+            "is_fleet": lanes.height > MOST_LANES,
+            "most_lanes": MOST_LANES,
+            "legend": [_legend(name) for name in phases],
+            "advices": [advice for advice in advices if not advice.hidden_by],
+            "hidden": [advice for advice in advices if advice.hidden_by],
+            "picks": [pick for why, rows in outliers.items() for pick in _picks(why, rows)],
+            "engines": _engines(tables["topology"], start),
+            "copies": {
+                name: copy_as(name)
+                for name in ("phases", "gpu_util", "step_phases", "topology", "advisories")
+            },
+            **figures,
+        },
+        figures=tuple(figure for figure in figures.values() if figure),
+    )
+
+
+def _start(tables: Mapping[str, pl.DataFrame]) -> float | None:
+    """Zero of the time axes: the first bucket; null without records."""
+    fleet = tables["fleet"]
+    return None if fleet.is_empty() else float(fleet["t0"][0])
+
+
+def _subtitle(lanes: pl.DataFrame) -> str:
+    if lanes.is_empty():
+        return "no GPU is known"
+    nodes = lanes["node"].n_unique()
+    return f"{shown.plural(lanes.height, 'GPU')} on {shown.plural(nodes, 'node')}"
+
+
+def _numbers(tables: Mapping[str, pl.DataFrame]) -> list[Stat]:
+    bubbles, mfu = tables["bubbles"], tables["mfu"]
+    waits = bubbles.filter(bubbles["wait_ratio"].is_not_null())
+    overlap = tables["step_phases"].drop_nulls("overlap_fraction")
+    engines = tables["topology"]["addr"].n_unique()
+    wait = waits["wait_ratio"][-1] if waits.height else None
+    share = overlap["overlap_fraction"][-1] if overlap.height else None
+    reached = mfu.row(0, named=True) if mfu.height else {"latest": None, "peak": None}
+    return [
+        Stat("Lanes", shown.count(tables["lanes"].height)),
+        Stat("Engines", shown.count(engines), title="Addresses in the topology, over the whole run."),
+        Stat("Train wait", None if wait is None else shown.frac(wait), f"step {waits['step'][-1]}" if waits.height else "", "perf/wait_time_ratio was not logged" if wait is None else "Share of the step in which training waited."),
+        Stat("Rollout beside training", None if share is None else shown.frac(share), f"step {overlap['step'][-1]}" if overlap.height else "", "no rollout phase within a step" if share is None else "Share of the rollout's time in which some rank trained."),
+        Stat("MFU, actor train", None if reached["latest"] is None else shown.frac(reached["latest"]), "" if reached["peak"] is None else f"of {shown.number(reached['peak'])} TFLOPS", "perf/actor_train_mfu was not logged" if reached["latest"] is None else "Model FLOPs utilization of the newest step, and the peak it refers to."),
+    ]  # fmt: skip
+
+
+def _overview(tables: Mapping[str, pl.DataFrame], start: float) -> Figure | None:
+    lanes, fleet = tables["lanes"], tables["fleet"]
+    if lanes.is_empty():
+        return None
+    end = float(fleet["t1"][-1]) - start
+    span = f"{shown.plural(lanes.height, 'GPU lane')} over {shown.elapsed(end)}"
+    if lanes.height > MOST_LANES:
+        rows = fleet_rows(fleet, start)
+        chart = fleet_shares(rows, ordered(rows["phase"]), end / 60)
+        return render.figure(
+            "compute overview", chart, alt=f"Shares of phases of {span}", tokens=TOKENS
+        )
+    rows = lane_rows(tables["carpet"], fleet, start)
+    if rows.is_empty():
+        return None
+    names = [lane_name(node, gpu) for node, gpu in lanes.select("node", "gpu").iter_rows()]
+    return render.figure(
+        "compute overview",
+        lane_bands(rows, names, end / 60),
+        alt=f"Phases of {span}",
+        tokens=TOKENS,
+    )
+
+
+def _util(fleet: pl.DataFrame, start: float) -> Figure | None:
+    rows = spread_rows(fleet, start)
+    known = rows["p50"].drop_nulls()
+    if known.is_empty():
+        return None
+    alt = f"Utilization of all GPUs: median between {shown.number(known.min())} and {shown.number(known.max())} %"  # type: ignore[arg-type]  # polars types min for every dtype
+    return render.figure(
+        "compute util", util_spread(rows, (fleet["t1"][-1] - start) / 60), alt=alt, tokens=TOKENS
+    )
+
+
+def _steps(step_phases: pl.DataFrame) -> Figure | None:
+    if step_phases.is_empty():
+        return None
+    newest = step_phases["step"].unique().sort().tail(STEPS_SHOWN)
+    rows = step_rows(step_phases.filter(step_phases["step"].is_in(newest.implode())))
+    alt = f"Where the lanes' time of steps {newest[0]} to {newest[-1]} went"
+    chart = step_shares(rows, ordered(rows["phase"]))
+    return render.figure("compute steps", chart, alt=alt, tokens=TOKENS)
+
+
+def _phases(tables: Mapping[str, pl.DataFrame]) -> list[str]:
+    """Every phase of the run, in order."""
+    names = [
+        name.removeprefix("phase.") for name in tables["fleet"].columns if name.startswith("phase.")
+    ]
+    return ordered(name for name in (*names, *tables["step_phases"]["phase"]) if name != NO_PHASE)
+
+
+def _legend(name: str) -> Legend:
+    known = PHASES.get(name, PHASES["unknown"])
+    return Legend(label_of(name), f"--p-{known.name.replace('_', '-')}", known.doc)
+
+
+def _advice(row: Mapping[str, Any]) -> Advice:
+    evidence = json.loads(row["evidence"]) if row["evidence"] else {}
+    t0, t1 = evidence.get("t0"), evidence.get("t1")
+    known = isinstance(t0, (int, float)) and isinstance(t1, (int, float))
+    where = f"{shown.utc(t0)} to {shown.utc(t1)}" if known else ""
+    return Advice(row["level"], row["message"], where, row["suppressed_by"] or "")
+
+
+def _picks(why: str, rows: pl.DataFrame) -> list[Pick]:
+    found = []
+    for node, gpu, score in rows.select("node", "gpu", "score").iter_rows():
+        if why.startswith("Latest") and score <= 0:
+            continue
+        text = f"{shown.number(score)} %" if why.startswith("Lowest") else shown.seconds(score)
+        found.append(Pick(why, lane_name(node, gpu), text))
+    return found
+
+
+def _engines(topology: pl.DataFrame, start: float | None) -> list[dict[str, str]]:
+    zero = start or 0.0
+    return [
+        {
+            "addr": row["addr"],
+            "type": row["worker_type"] or "",
+            "rank": "" if row["engine_rank"] is None else str(row["engine_rank"]),
+            "gpus": ", ".join(row["gpus"] or []) or "external",
+            "since": shown.elapsed(max(row["t0"] - zero, 0.0)),
+            "until": "" if row["t1"] is None else shown.elapsed(row["t1"] - zero),
+        }
+        for row in topology.iter_rows(named=True)
+    ]

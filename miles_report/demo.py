@@ -18,7 +18,7 @@ from miles_report.errors import BuildError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ARCHIVE = "_demo/agentic.tar.xz"
+ARCHIVE = "_demo/example.tar.xz"
 
 
 @contextlib.contextmanager

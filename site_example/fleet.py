@@ -84,6 +84,8 @@ class Fleet:
 
     def close(self) -> None:
         """Ends the watch and all engines."""
+        if self._dashboard is not None:
+            self._dashboard.engines(())
         self._fleet.dispose()
         self._log.close()
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from miles_report.build import BuildOptions, build
 from miles_report.site.verify import OMITTED
+from miles_report.site.writer import STATE_FOLDER
 from site_example.trim import DATED_S
 
 KEPT_ASSETS = (".css", ".svg", ".txt")
@@ -34,6 +35,7 @@ def publish(dump: Path, site: Path, *, jobs: int | None = None) -> None:
         for path in copy.rglob("*"):
             os.utime(path, (DATED_S, DATED_S))
         build(copy, site, BuildOptions(jobs=jobs))
+    shutil.rmtree(site / STATE_FOLDER)  # what a next build would take over
     omitted = sorted(
         path.relative_to(site).as_posix()
         for path in (site / "assets").iterdir()

@@ -23,6 +23,7 @@ import torch
 import collector
 import faulttol
 from site_example.dumps import write_rollout
+from site_example.faults import FAULTS
 from site_example.fleet import Fleet
 from site_example.grpo import group_advantages
 from site_example.rollout import Rollouts
@@ -39,9 +40,6 @@ logger = logging.getLogger(__name__)
 
 EVALUATIONS = {"short": 2, "long": 4}
 """Name of a set and the most steps of its problems; nothing longer than 2 is trained."""
-
-FAULTS = {0.35: "SIGSTOP", 0.65: "SIGKILL"}
-"""Share of the run after which an engine is broken, and how; engine 1 first, then engine 0."""
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:

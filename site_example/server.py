@@ -123,6 +123,12 @@ class Engine:
         )
 
 
+class Server(ThreadingHTTPServer):
+    """Takes as many connections at once as there are agents."""
+
+    request_queue_size = 128
+
+
 def handler(engine: Engine) -> type[BaseHTTPRequestHandler]:
     """The HTTP side of an engine."""
 
@@ -173,7 +179,7 @@ def main() -> None:
     torch.set_num_threads(1)
     engine = Engine(options.seed)
     threading.Thread(target=engine.run, daemon=True).start()
-    server = ThreadingHTTPServer(("127.0.0.1", options.port), handler(engine))
+    server = Server(("127.0.0.1", options.port), handler(engine))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     sys.stdin.read()
 

@@ -1,7 +1,7 @@
 """Trims a recording to what is committed: `python -m site_example.trim RECORDING DUMP`.
 
 Every metric, phase, engine series and health event stays. Samples, and their lifecycles, stay for some steps only: the first,
-those in which an engine was broken, the middle, and the last.
+those whose rollouts met a broken engine, and the last.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
+
+from site_example.faults import FAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -71,8 +73,8 @@ def kept_steps(dump: Path) -> tuple[list[int], list[int]]:
     evaluations = sorted(
         int(path.stem.removeprefix("eval_")) for path in (dump / "rollout_data").glob("eval_*.pt")
     )
-    shares = (0.0, 0.35, 0.5, 0.65, 1.0)
-    chosen = {steps[min(round(share * len(steps)), len(steps) - 1)] for share in shares}
+    broken = {min(round(share * len(steps)) + 1, steps[-1]) for share in FAULTS}
+    chosen = {steps[0], steps[-1], *broken}
     return sorted(chosen), [evaluations[0], evaluations[-1]]
 
 

@@ -117,7 +117,7 @@ def test_the_demo_is_a_whole_site_each_time_the_same(site):
     assert done.exit_code == 0
     assert invoke("check", site).exit_code == 0
     first = published(site)
-    assert any(path.startswith("samples/eval-1/") for path in first)
+    assert any(path.startswith("samples/22/") for path in first)
     assert invoke("demo", "-o", site).stdout.startswith("Nothing changed")
     assert published(site) == first
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ ENGINE_SERIES = "engine_series"
 
 
 def losses(health: pl.DataFrame) -> Iterator[Notice]:
-    """One notice for each stream, address and reason of `records_dropped` events: a warning, but for an engine that was killed.
+    """One notice for each stream, address and reason of `records_dropped` events: a warning, but for an engine that was stopped or killed.
 
     Args:
         health: the health stream; needs ts, event, addr and detail. A detail that names no stream counts for all.
@@ -43,24 +44,26 @@ def losses(health: pl.DataFrame) -> Iterator[Notice]:
         )
     )
     killed = set(health.filter(pl.col("event") == "engine_killed")["addr"].to_list())
+    stops = health.filter(pl.col("event") == "monitor_stopped")["ts"].to_list()
+    stopped = max(stops, default=math.inf)
     told: dict[str | None, int] = {}
     for stream, addr, _, n, t0, t1, reason in kinds.iter_rows():
         told[stream] = told.get(stream, 0) + 1
         if told[stream] <= MOST_TOLD:
             when = f"at {_utc(t0)}" if n == 1 else f"{n} times between {_utc(t0)} and {_utc(t1)}"
-            yield _notice(stream, addr, reason, when, is_replaced=addr in killed)
+            yield _notice(stream, addr, reason, when, is_over=addr in killed or t0 >= stopped)
 
 
 def _notice(
-    stream: str | None, addr: str | None, reason: str, when: str, *, is_replaced: bool
+    stream: str | None, addr: str | None, reason: str, when: str, *, is_over: bool
 ) -> Notice:
     source = "dashboard" if stream is None else f"dashboard/{stream}"
-    if stream == ENGINE_SERIES and addr and is_replaced:
+    if stream == ENGINE_SERIES and addr and is_over:
         return Notice(
             "engine-gone",
             "info",
             source,
-            f"Engine series of {printable(addr)} end: {printable(reason)} ({when}), and the health monitor killed it.",
+            f"Engine series of {printable(addr)} end: {printable(reason)} ({when}), and it had been stopped or killed.",
             "None: the series go on at the address of the engine that took its place, if one did.",
         )
     if stream == ENGINE_SERIES and addr:

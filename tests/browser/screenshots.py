@@ -1,6 +1,6 @@
 """Photographs every kind of page: `make screenshots` writes them into a folder, to be held beside each other.
 
-Each page of the recorded dump `agentic` at 1440 and 390 px, light and dark; files are named page-theme-width.png.
+Each page of the recorded example at 1440 and 390 px, light and dark; files are named page-theme-width.png.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ PAGES = {
     "groups": "rollouts/step-0.html?tab=groups",
     "anatomy": "rollouts/step-0.html?tab=anatomy",
     "distributions": "rollouts/step-0.html?tab=distributions",
-    "eval": "rollouts/eval-1.html",
+    "eval": "rollouts/eval-0.html",
     "conversation": "sample.html?step=0&row=1",
     "tokens": "sample.html?step=0&row=2&tab=tokens",
     "raw": "sample.html?step=0&row=1&tab=raw",
     "compute": "compute.html",
     "query": "query.html?sql=SELECT status, count(*) AS n, avg(reward_value) AS reward FROM samples GROUP BY status ORDER BY n DESC",
-    "search": "query.html?search=status:aborted",
+    "search": "query.html?search=reward_value < 0.5",
     "notices": "notices.html",
     "glossary": "glossary.html",
 }

@@ -134,3 +134,22 @@ def test_a_page_tells_its_links_catalogue_and_numbers():
     assert page.links == ("index.html", "assets/a b.js", "charts/a.json")
     assert page.catalog == "data/c.json"
     assert [(shown.cell, shown.text) for shown in page.shown] == [("steps.n@0", "12")]
+
+
+def test_scripts_may_be_left_out_if_the_site_says_so(site):
+    script = one(site, "assets/report-*.js")
+    name = script.relative_to(site).as_posix()
+    script.unlink()
+    assert f"{name} is missing" in problems(site)
+    (site / "omitted.txt").write_text(f"{name}\n")
+    report = verify_site(site)
+    assert report.problems == ()
+    assert "1 file left out on purpose" in report.summary
+
+
+def test_only_assets_may_be_left_out(site):
+    slice_ = min(site.glob("data/*.parquet"))
+    name = slice_.relative_to(site).as_posix()
+    slice_.unlink()
+    (site / "omitted.txt").write_text(f"{name}\n")
+    assert f"{name} is missing" in problems(site)

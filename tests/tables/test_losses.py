@@ -60,19 +60,32 @@ def test_why_engine_series_are_missing(tmp_path):
     assert "--dashboard-sglang-scrape-mode" in notice["remedy"]
 
 
-def test_engine_that_was_killed_is_no_warning():
+def test_engine_that_was_killed_or_stopped_is_no_warning():
     lost = "engine_series: the engine did not answer"
     frame = pl.DataFrame(
         {
-            "ts": [10.0, 11.0, 12.0],
-            "addr": ["http://n1:15000", "http://n1:15000", "http://n1:15003"],
-            "event": ["records_dropped", "engine_killed", "records_dropped"],
-            "detail": [lost, None, lost],
+            "ts": [10.0, 11.0, 12.0, 20.0, 20.5],
+            "addr": [
+                "http://n1:15000",
+                "http://n1:15000",
+                "http://n1:15003",
+                None,
+                "http://n1:15006",
+            ],
+            "event": [
+                "records_dropped",
+                "engine_killed",
+                "records_dropped",
+                "monitor_stopped",
+                "records_dropped",
+            ],
+            "detail": [lost, None, lost, None, lost],
         }
     )
     assert [(one.code, one.severity) for one in losses(frame)] == [
         ("engine-gone", "info"),
         ("no-engine-answer", "warning"),
+        ("engine-gone", "info"),
     ]
 
 

@@ -106,7 +106,7 @@ def export_command(
 
     The tables and their columns are those of the report's glossary: run, metrics, steps, samples, groups, tokens,
     conversations, texts, trajectories, lanes, topology, phases, step_phases, gpu_util, gpu_processes, engine_series,
-    engine_metrics, fleet, carpet, outliers, advisories, bubbles, data_buffer, mfu, notable, notices.
+    engine_metrics, fleet, carpet, outliers, advisories, health, incidents, bubbles, data_buffer, mfu, notable, notices.
     """
     from miles_report.export import encode
     from miles_report.run import open_run

@@ -113,6 +113,8 @@ def make_site(job: Job, options: BuildOptions) -> Generation:
 
 def _page_maker(publisher: Publisher, parts: Parts, prints: Fingerprints, title: str) -> PageMaker:
     counts = {"rollouts": parts.tables["steps"].height, "notices": parts.tables["notices"].height}
+    if parts.tables["incidents"].height:
+        counts["faults"] = parts.tables["incidents"].height
     shell = Shell(
         run_name=title,
         start=start_text(prints.facts.start_ts),

@@ -12,6 +12,7 @@ from miles_report.tables.absences import Recorded, absences
 from miles_report.tables.bubbles import bubbles_table
 from miles_report.tables.data_buffer import data_buffer_length, data_buffer_table
 from miles_report.tables.frames import empty_table, notices_table
+from miles_report.tables.incidents import health_table, incidents_table
 from miles_report.tables.losses import losses
 from miles_report.tables.metrics import metrics_table
 from miles_report.tables.mfu import mfu_table
@@ -120,6 +121,14 @@ def _notices(run: Run) -> pl.DataFrame:
     return notices_table(gather_notices(run))
 
 
+def _health(run: Run, *, t0: float | None = None, t1: float | None = None) -> pl.DataFrame:
+    return health_table(run.telemetry.health, t0=t0, t1=t1)
+
+
+def _incidents(run: Run) -> pl.DataFrame:
+    return incidents_table(health_table(run.telemetry.health))
+
+
 RUN_WIDE: Mapping[str, Callable[..., pl.DataFrame]] = {
     "run": _run,
     "metrics": _metrics,
@@ -129,6 +138,8 @@ RUN_WIDE: Mapping[str, Callable[..., pl.DataFrame]] = {
     "mfu": _mfu,
     "trajectories": _trajectories,
     "notable": _notable,
+    "health": _health,
+    "incidents": _incidents,
     "notices": _notices,
     **TIMELINE,
 }

@@ -65,7 +65,7 @@ def lane_bands(bands: pl.DataFrame, lanes: Sequence[str], span: float) -> Drawn:
     with debug_mode(False):  # noqa: FBT003  # positional in Altair
         mark = alt.Chart(alt.NamedData("bands")).mark_rect()
         chart = mark.encode(
-            x=_elapsed("x", span),
+            x=elapsed_axis("x", span),
             x2="x2:Q",
             y=alt.Y("lane:N", sort=list(lanes), title=None, scale=alt.Scale(paddingInner=0.15), axis=alt.Axis(domain=False, labelLimit=MARGIN - 10, minExtent=MARGIN)),
             color=_phase_colours(bands["phase"]),
@@ -86,7 +86,7 @@ def fleet_shares(shares: pl.DataFrame, order: Sequence[str], span: float) -> Dra
     with debug_mode(False):  # noqa: FBT003  # positional in Altair
         mark = alt.Chart(alt.NamedData("shares")).mark_rect()
         chart = mark.encode(
-            x=_elapsed("x", span),
+            x=elapsed_axis("x", span),
             x2="x2:Q",
             y=alt.Y("low:Q", title=None, axis=alt.Axis(tickCount=2, format="%", minExtent=MARGIN), scale=alt.Scale(domain=[0, 1])),
             y2="high:Q",
@@ -108,7 +108,7 @@ def util_spread(spread: pl.DataFrame, span: float) -> Drawn:
         axis = alt.Axis(tickCount=2, labelExpr="datum.label + ' %'", minExtent=MARGIN)
         scale = alt.Scale(domain=[0, 100])
         base = alt.Chart(alt.NamedData("spread"))
-        x = _elapsed("x", span)
+        x = elapsed_axis("x", span)
         layers = [
             base.mark_area(color=palette.AXIS, opacity=0.55, interpolate="step-after").encode(
                 x=x, y=alt.Y("p10:Q", title=None, axis=axis, scale=scale), y2="p90:Q"
@@ -145,7 +145,8 @@ def step_shares(shares: pl.DataFrame, order: Sequence[str]) -> Drawn:
     return Drawn(sized, {"steps": shares})
 
 
-def _elapsed(field: str, span: float) -> Any:
+def elapsed_axis(field: str, span: float) -> Any:
+    """The x axis of minutes since the start; `field` is a column of this package, never a word of a dump."""
     words = SECONDS if span < CLOSE_MINUTES else HOURS
     axis = alt.Axis(labelExpr=words, tickCount=8, labelFlush=True)
     scale = alt.Scale(nice=False, domain=[0, max(span, 1 / 60)])

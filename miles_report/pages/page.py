@@ -85,7 +85,7 @@ class Page:
         next: neighbour after.
         actions: links at the right of the heading.
         choices: switch at the right of the heading.
-        section: its entry in the rail: overview, metrics, rollouts, compute, query, notices or glossary.
+        section: its entry in the rail: overview, metrics, rollouts, compute, faults, query, notices or glossary.
         view: name of its script view; "" if it has none.
         bundle: "report", "sample" for pages that read zstd slices, or "query".
         own_head: the template draws the heading itself.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from miles_report.schema import (
+    health_columns,
     overview_columns,
     run_columns,
     sample_columns,
@@ -41,6 +42,8 @@ TABLES: Mapping[str, Table] = {
         overview_columns.CARPET,
         overview_columns.OUTLIERS,
         overview_columns.ADVISORIES,
+        health_columns.HEALTH,
+        health_columns.INCIDENTS,
         run_columns.BUBBLES,
         run_columns.DATA_BUFFER,
         run_columns.MFU,

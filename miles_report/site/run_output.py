@@ -9,6 +9,7 @@ import polars as pl
 from miles_report.notices import Notice
 from miles_report.pages import format as shown
 from miles_report.pages.compute import BUCKETS, MOST_LANES, compute_page, pick_criteria
+from miles_report.pages.faults import faults_page
 from miles_report.pages.glossary import glossary_page
 from miles_report.pages.index import index_page
 from miles_report.pages.metrics import metrics_page
@@ -40,6 +41,8 @@ TIMELINE_TABLES = (
     "gpu_processes",
     "engine_metrics",
     "advisories",
+    "health",
+    "incidents",
 )
 """Tables of the live telemetry that a site holds."""
 
@@ -64,6 +67,7 @@ SECTIONS = (
     ("metrics", "Metrics", "metrics.html"),
     ("rollouts", "Rollouts", "rollouts/index.html"),
     ("compute", "Compute", "compute.html"),
+    ("faults", "Faults", "faults.html"),
     ("query", "Query", "query.html"),
     ("notices", "Notices", "notices.html"),
     ("glossary", "Glossary", "glossary.html"),
@@ -153,6 +157,7 @@ def run_pages(
             {record.step: record.outline.state for record in evals},
         ),
         compute_overview(run, tables),
+        faults_page(tables),
         query_page(
             holdings.sizes,
             steps=[record.step for record in records if record.tables and not record.evaluation],

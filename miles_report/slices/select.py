@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from miles_report.slices.read import ReadFile
     from miles_report.tables.lane_grammar import Selector
 
-WINDOWED = ("lanes", "phases", "gpu_util", "gpu_processes")
+WINDOWED = ("lanes", "phases", "gpu_util", "gpu_processes", "health")
 """Tables that take a window or lanes."""
 
 

@@ -29,6 +29,7 @@ PAGES = {
     "tokens": "sample.html?step=0&row=2&tab=tokens",
     "raw": "sample.html?step=0&row=1&tab=raw",
     "compute": "compute.html",
+    "faults": "faults.html",
     "query": "query.html?sql=SELECT status, count(*) AS n, avg(reward_value) AS reward FROM samples GROUP BY status ORDER BY n DESC",
     "search": "query.html?search=reward_value < 0.5",
     "notices": "notices.html",

@@ -21,6 +21,7 @@ PAGES = {
     "sample.html?step=0&row=8&tab=tokens": ".sample-tokens [data-i]",
     "sample.html?step=0&row=8&tab=raw": ".sample-raw *",
     "sample.html?step=0&row=99999": ".empty",
+    "faults.html": "h1",
     "compute.html": ".phase-legend",
     "query.html": ".query-examples *",
     "query.html?search=status:aborted": "[data-part=search] a[href]",

@@ -16,6 +16,8 @@ NAMES = (
     "notable",
     "notices",
     "advisories",
+    "health",
+    "incidents",
 )
 
 

@@ -1,0 +1,192 @@
+"""The Faults page: which engine failed, when it was found, when it served again, and what it cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from miles_report.charts import render
+from miles_report.charts.fault_charts import STATES, TOKENS, engine_bands
+from miles_report.pages import format as shown
+from miles_report.pages.copy_as import copy_as
+from miles_report.pages.page import Page, Stat
+from miles_report.tables.incidents import ALIVE, SUSPECTED, engine_states, restarts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from miles_report.charts.render import Figure
+    from miles_report.tables.incidents import Key, Stretch
+
+EVENTS_SHOWN = 40
+"""Newest events in the page; SQL has all."""
+
+HELD = ("mass_failure_held", "restart_budget_exhausted", "recovery_failed", "kill_failed")
+"""What did not go as it should, but for transfers."""
+
+TRANSFERS = ("p2p_transfer_failed", "p2p_retried", "p2p_fell_back")
+
+
+@dataclass(frozen=True)
+class Incident:
+    """One failure, ready to show."""
+
+    number: int
+    engine: str
+    node: str | None
+    at: str
+    utc: str
+    cause: str | None
+    found: str
+    back: str | None
+
+
+@dataclass(frozen=True)
+class Event:
+    """One health event, ready to show."""
+
+    at: str
+    utc: str
+    event: str
+    engine: str | None
+    addr: str | None
+    detail: str | None
+    latency: str | None
+
+
+def faults_page(tables: Mapping[str, pl.DataFrame]) -> Page:
+    """The value of faults.html.
+
+    Args:
+        tables: health, incidents, topology and run.
+    """
+    health, incidents = tables["health"], tables["incidents"]
+    run = tables["run"].row(0, named=True)
+    start, end = run["t0"], run["t1"]
+    watched = health.filter(pl.col("engine_rank").is_not_null())
+    known = start is not None and end is not None
+    stretches = engine_states(health, start, end) if known else []
+    figure = _figure(stretches, start, end)
+    zero = start or 0.0
+    return Page(
+        path="faults.html",
+        template="faults.html",
+        title="Faults",
+        subtitle=_subtitle(health, incidents),
+        section="faults",
+        values={
+            "numbers": _numbers(incidents, stretches, health) if watched.height else [],
+            "watched": watched.height > 0,
+            "picture": figure,
+            "legend": [(label, token) for _, token, label in STATES.values()],
+            "incidents": [
+                _incident(number, row, zero)
+                for number, row in enumerate(incidents.iter_rows(named=True), 1)
+            ],
+            "held": _events(health.filter(pl.col("event").is_in(HELD)), zero),
+            "transfers": _events(health.filter(pl.col("event").is_in(TRANSFERS)), zero),
+            "events": _events(health, zero)[:EVENTS_SHOWN],
+            "n_events": shown.count(health.height),
+            "restarts": [
+                {
+                    "at": shown.elapsed(row["ts"] - zero),
+                    "engine": str(row["engine_rank"]),
+                    "before": row["before"],
+                    "after": row["after"],
+                }
+                for row in restarts(tables["topology"]).iter_rows(named=True)
+            ],
+            "copies": {name: copy_as(name) for name in ("health", "incidents", "topology")},
+        },
+        figures=(figure,) if figure else (),
+    )
+
+
+def _subtitle(health: pl.DataFrame, incidents: pl.DataFrame) -> str:
+    if health.is_empty():
+        return "no health stream was recorded"
+    return f"{shown.plural(incidents.height, 'incident')} in {shown.plural(health.height, 'health event')}"
+
+
+def _numbers(incidents: pl.DataFrame, stretches: list[Stretch], health: pl.DataFrame) -> list[Stat]:
+    away = sum(one.t1 - one.t0 for one in stretches if one.state not in (ALIVE, SUSPECTED))
+    whole = sum(one.t1 - one.t0 for one in stretches)
+    recovered = health.filter(pl.col("event") == "engine_recovered").height
+    never = incidents["t_back"].null_count()
+    return [
+        Stat("Engines killed", shown.count(incidents.height), f"{shown.count(never)} never came back" if never else ""),
+        Stat("Found in", *_spread(incidents["detect_s"]), "No engine failed."),
+        Stat("Back after", *_spread(incidents["repair_s"]), "No engine came back, or none failed."),
+        Stat("Engine time lost", shown.seconds(away), f"{shown.frac(away / whole)} of all engines' time" if whole else ""),
+        Stat("Availability", shown.frac(1 - away / whole) if whole else None, "", "Time alive or suspected over the run's time, all engines with events."),
+        Stat("Recovered", shown.count(recovered)),
+    ]  # fmt: skip
+
+
+def _spread(values: pl.Series) -> tuple[str | None, str]:
+    """Range, and the median behind it; of one value the value alone."""
+    known = values.drop_nulls()
+    if known.is_empty():
+        return None, ""
+    low, high, median = (float(known.min()), float(known.max()), float(known.median()))  # type: ignore[arg-type]  # floats, not empty
+    if known.len() == 1:
+        return shown.seconds(low), ""
+    return f"{shown.seconds(low)} – {shown.seconds(high)}", f"median {shown.seconds(median)}"
+
+
+def _name(key: Key) -> str:
+    group, rank = key
+    return f"engine {rank}" if group is None else f"{group} engine {rank}"
+
+
+def _figure(stretches: list[Stretch], start: float | None, end: float | None) -> Figure | None:
+    if not stretches or start is None or end is None:
+        return None
+    rows = [
+        (
+            _name(one.key),
+            (one.t0 - start) / 60,
+            (one.t1 - start) / 60,
+            one.state,
+            f"{_name(one.key)} {one.state} {shown.seconds(one.t1 - one.t0)}, from {shown.elapsed(one.t0 - start)}",
+        )
+        for one in stretches
+    ]
+    schema = {"engine": pl.String, "x": pl.Float64, "x2": pl.Float64, "state": pl.String, "text": pl.String}  # fmt: skip
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    engines = frame["engine"].unique(maintain_order=True).to_list()
+    alt = f"States of {shown.plural(len(engines), 'engine')} over {shown.elapsed(end - start)}"
+    chart = engine_bands(frame, engines, (end - start) / 60)
+    return render.figure("fault engines", chart, alt=alt, tokens=TOKENS)
+
+
+def _incident(number: int, row: Mapping[str, Any], zero: float) -> Incident:
+    rank = "" if row["engine_rank"] is None else f"engine {row['engine_rank']} "
+    return Incident(
+        number=number,
+        engine=f"{rank}{row['addr'] or ''}".strip(),
+        node=row["node"],
+        at=shown.elapsed(row["t_failed"] - zero),
+        utc=shown.utc(row["t_failed"]),
+        cause=row["cause"],
+        found=shown.seconds(row["detect_s"]),
+        back=None if row["repair_s"] is None else shown.seconds(row["repair_s"]),
+    )
+
+
+def _events(health: pl.DataFrame, zero: float) -> list[Event]:
+    """Newest first."""
+    return [
+        Event(
+            at=shown.elapsed(row["ts"] - zero),
+            utc=shown.utc(row["ts"]),
+            event=row["event"],
+            engine=None if row["engine_rank"] is None else str(row["engine_rank"]),
+            addr=row["addr"],
+            detail=row["detail"],
+            latency=None if row["latency_s"] is None else shown.seconds(row["latency_s"]),
+        )
+        for row in health.sort("ts", maintain_order=True).reverse().iter_rows(named=True)
+    ]

@@ -1,0 +1,68 @@
+"""The Faults page: its numbers, its words, and what it says without events."""
+
+from __future__ import annotations
+
+from builders.run_tables import run_tables
+
+from miles_report.pages.faults import faults_page
+from miles_report.site.html import render_body
+from miles_report.tables.frames import empty_table
+from miles_report.tables.incidents import incidents_table
+
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+ENGINE = {"group": "main", "engine_rank": 3, "addr": "10.2.0.6:30001", "node": "10.2.0.6"}
+EVENTS = [
+    {"ts": 1000.0, "event": "monitor_started", "group": "main"},
+    {"ts": 1100.0, "event": "check_failed", "latency_s": 30.0, "detail": HOSTILE, **ENGINE},
+    {"ts": 1101.0, "event": "engine_killed", **ENGINE},
+    {"ts": 1160.0, "event": "recovery_started", **ENGINE},
+    {"ts": 1341.0, "event": "engine_recovered", **ENGINE},
+    {"ts": 1400.0, "event": "mass_failure_held", "group": "main", "detail": "5 of 8"},
+    {"ts": 1500.0, "event": "p2p_transfer_failed", "detail": "to engine 3"},
+]
+
+
+def page_of(events):
+    tables = run_tables(run={"t0": 1000.0, "t1": 2000.0}, health=events)
+    tables["incidents"] = incidents_table(tables["health"])
+    return faults_page(tables | {"topology": empty_table("topology")})
+
+
+def test_an_incident_is_told_with_its_times():
+    page = page_of(EVENTS)
+    (one,) = page.values["incidents"]
+    assert (one.number, one.engine, one.at) == (1, "engine 3 10.2.0.6:30001", "+0:01:10")
+    assert (one.found, one.back) == ("31\u202fs", "4\u202fm\u202f00\u202fs")
+    numbers = {stat.label: stat.value for stat in page.values["numbers"]}
+    assert numbers["Engines killed"] == "1"
+    assert numbers["Found in"] == "31\u202fs"
+    assert numbers["Availability"] == "76.0\u202f%"  # dead 59 s and starting 181 s of 1,000 s
+    assert page.subtitle == "1 incident in 7 health events"
+
+
+def test_what_was_held_and_what_transfers_failed():
+    page = page_of(EVENTS)
+    assert [event.detail for event in page.values["held"]] == ["5 of 8"]
+    assert [event.event for event in page.values["transfers"]] == ["p2p_transfer_failed"]
+    assert page.values["events"][0].event == "p2p_transfer_failed"  # newest first
+
+
+def test_every_engine_has_its_states():
+    page = page_of(EVENTS)
+    svg = page.values["picture"].svg
+    assert page.values["picture"].alt == "States of 1 engine over +0:16:40"
+    for token in ("--h-alive", "--h-dead", "--h-starting", "--h-suspected"):
+        assert token in svg
+
+
+def test_text_of_the_stream_stays_text():
+    body = render_body(page_of(EVENTS))
+    assert "<img" not in body
+    assert "&lt;img" in body
+
+
+def test_without_a_monitor_the_page_says_so():
+    page = page_of([{"ts": 1.0, "event": "collector_started"}])
+    body = render_body(page)
+    assert "No engine was watched" in body
+    assert page.figures == ()

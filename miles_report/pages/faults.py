@@ -12,7 +12,13 @@ from miles_report.charts.fault_charts import STATES, TOKENS, engine_bands
 from miles_report.pages import format as shown
 from miles_report.pages.copy_as import copy_as
 from miles_report.pages.page import Page, Stat
-from miles_report.tables.incidents import ALIVE, SUSPECTED, engine_states, restarts
+from miles_report.tables.incidents import (
+    ALIVE,
+    SUSPECTED,
+    believable,
+    engine_states,
+    restarts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +27,11 @@ if TYPE_CHECKING:
     from miles_report.tables.incidents import Key, Stretch
 
 EVENTS_SHOWN = 40
-"""Newest events in the page; SQL has all."""
+INCIDENTS_SHOWN = 200
+"""Newest ones in the page; SQL has all."""
+
+OF_THE_COLLECTOR = ("collector_started", "collector_stopped", "records_dropped")
+"""Events that no monitor writes."""
 
 HELD = ("mass_failure_held", "restart_budget_exhausted", "recovery_failed", "kill_failed")
 """What did not go as it should, but for transfers."""
@@ -65,7 +75,8 @@ def faults_page(tables: Mapping[str, pl.DataFrame]) -> Page:
     health, incidents = tables["health"], tables["incidents"]
     run = tables["run"].row(0, named=True)
     start, end = run["t0"], run["t1"]
-    watched = health.filter(pl.col("engine_rank").is_not_null())
+    health = believable(health)
+    watched = health.filter(~pl.col("event").is_in(OF_THE_COLLECTOR))
     known = start is not None and end is not None
     stretches = engine_states(health, start, end) if known else []
     figure = _figure(stretches, start, end)
@@ -84,11 +95,12 @@ def faults_page(tables: Mapping[str, pl.DataFrame]) -> Page:
             "incidents": [
                 _incident(number, row, zero)
                 for number, row in enumerate(incidents.iter_rows(named=True), 1)
+                if number > incidents.height - INCIDENTS_SHOWN
             ],
-            "held": _events(health.filter(pl.col("event").is_in(HELD)), zero),
-            "transfers": _events(health.filter(pl.col("event").is_in(TRANSFERS)), zero),
-            "events": _events(health, zero)[:EVENTS_SHOWN],
-            "n_events": shown.count(health.height),
+            "n_incidents": _of(incidents.height, INCIDENTS_SHOWN),
+            "held": _listed(health.filter(pl.col("event").is_in(HELD)), zero),
+            "transfers": _listed(health.filter(pl.col("event").is_in(TRANSFERS)), zero),
+            "events": _listed(health, zero),
             "restarts": [
                 {
                     "at": shown.elapsed(row["ts"] - zero),
@@ -176,8 +188,21 @@ def _incident(number: int, row: Mapping[str, Any], zero: float) -> Incident:
     )
 
 
+def _of(amount: int, limit: int) -> str:
+    """How many there are, and that not all are shown."""
+    if amount <= limit:
+        return shown.count(amount)
+    return f"the newest {limit} of {shown.count(amount)}"
+
+
+def _listed(health: pl.DataFrame, zero: float) -> dict[str, Any]:
+    """The newest events, and in words how many there are."""
+    newest = health.sort("ts", maintain_order=True).tail(EVENTS_SHOWN)
+    return {"rows": _events(newest, zero), "note": _of(health.height, EVENTS_SHOWN)}
+
+
 def _events(health: pl.DataFrame, zero: float) -> list[Event]:
-    """Newest first."""
+    """Newest first; the rows are by time."""
     return [
         Event(
             at=shown.elapsed(row["ts"] - zero),
@@ -188,5 +213,5 @@ def _events(health: pl.DataFrame, zero: float) -> list[Event]:
             detail=row["detail"],
             latency=None if row["latency_s"] is None else shown.seconds(row["latency_s"]),
         )
-        for row in health.sort("ts", maintain_order=True).reverse().iter_rows(named=True)
+        for row in health.reverse().iter_rows(named=True)
     ]

@@ -133,6 +133,16 @@ LIMIT 50
 """,
     ),
     _Question(
+        "Which engines are the slowest, hour by hour?",
+        ("engine_series",),
+        """
+SELECT utc(floor(ts / 3600) * 3600) AS hour, addr, avg(value) AS tokens_per_s
+FROM engine_series
+WHERE metric = 'sglang_gen_throughput' AND dp_rank IS NULL
+GROUP BY hour, addr ORDER BY hour, tokens_per_s
+""",
+    ),
+    _Question(
         "Which tools took longest?",
         ("trajectories",),
         """

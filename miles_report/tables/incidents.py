@@ -29,6 +29,12 @@ AFTER = {
 """State of an engine after an event of its own."""
 
 
+SERVES = ("check_passed", "engine_recovered")
+"""After both an engine serves in its place."""
+
+LATEST_TS = 1e11
+"""Later times, in the year 5138, are no times."""
+
 KILLS = ("engine_killed", "kill_failed")
 """After both the place of the engine is empty; a failed kill may leave its process behind."""
 
@@ -83,17 +89,14 @@ def incidents_table(health: pl.DataFrame) -> pl.DataFrame:
         name, ts = event["event"], event["ts"]
         if name == "check_failed":
             suspected.setdefault(key, event)
-        elif name == "check_passed":
+        elif name in SERVES:
             suspected.pop(key, None)
+            open_.pop(key, {})["t_back"] = ts
         elif name in KILLS and key not in open_:
             first = suspected.pop(key, None)
             row = _incident(event, first)
             open_[key] = row
             rows.append(row)
-        elif name == "engine_recovered":
-            suspected.pop(key, None)
-            row = open_.pop(key, {})
-            row["t_back"] = ts
     if not rows:
         return empty_table("incidents")
     frame = pl.DataFrame(rows, schema=table_schema("incidents"))
@@ -106,7 +109,10 @@ def incidents_table(health: pl.DataFrame) -> pl.DataFrame:
 
 def _incident(kill: dict[str, Any], first: dict[str, Any] | None) -> dict[str, Any]:
     """The row of a kill; `first` is the first failed check before it, whose time is when it gave up."""
-    began = kill["ts"] if first is None else first["ts"] - (first["latency_s"] or 0.0)
+    began = kill["ts"]
+    if first is not None:
+        took = first["latency_s"] or 0.0
+        began = first["ts"] - (took if 0.0 <= took < LATEST_TS else 0.0)
     told = first["detail"] if first and first["detail"] else kill["detail"]
     return {
         "addr": kill["addr"] or (first or {}).get("addr"),
@@ -168,8 +174,13 @@ def restarts(topology: pl.DataFrame) -> pl.DataFrame:
     return moved.filter(pl.col("before") != pl.col("after")).sort("ts", maintain_order=True)
 
 
+def believable(health: pl.DataFrame) -> pl.DataFrame:
+    """The events whose time can be one."""
+    return health.filter(pl.col("ts").is_between(0.0, LATEST_TS))
+
+
 def _of_engines(health: pl.DataFrame) -> Iterator[tuple[Key, dict[str, Any]]]:
     """Events about one engine, by time, those of one moment in file order."""
-    rows = health.filter(pl.col("engine_rank").is_not_null(), pl.col("ts").is_finite())
+    rows = believable(health).filter(pl.col("engine_rank").is_not_null())
     for event in rows.sort("ts", maintain_order=True).iter_rows(named=True):
         yield (event["group"], event["engine_rank"]), event

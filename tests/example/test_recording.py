@@ -112,7 +112,6 @@ def pages(site):
 
 
 @pytest.mark.stress
-@pytest.mark.stress
 @pytest.mark.timeout(900)
 def test_a_few_steps_are_recorded_from_nothing(tmp_path):
     pytest.importorskip("ray")

@@ -42,9 +42,9 @@ def test_an_incident_is_told_with_its_times():
 
 def test_what_was_held_and_what_transfers_failed():
     page = page_of(EVENTS)
-    assert [event.detail for event in page.values["held"]] == ["5 of 8"]
-    assert [event.event for event in page.values["transfers"]] == ["p2p_transfer_failed"]
-    assert page.values["events"][0].event == "p2p_transfer_failed"  # newest first
+    assert [event.detail for event in page.values["held"]["rows"]] == ["5 of 8"]
+    assert [event.event for event in page.values["transfers"]["rows"]] == ["p2p_transfer_failed"]
+    assert page.values["events"]["rows"][0].event == "p2p_transfer_failed"  # newest first
 
 
 def test_every_engine_has_its_states():
@@ -66,3 +66,25 @@ def test_without_a_monitor_the_page_says_so():
     body = render_body(page)
     assert "No engine was watched" in body
     assert page.figures == ()
+
+
+def test_a_monitor_without_events_of_engines_is_one():
+    held = {"ts": 1400.0, "event": "mass_failure_held", "group": "main", "detail": "5 of 8"}
+    body = render_body(page_of([EVENTS[0], held]))
+    assert "No engine was watched" not in body
+    assert "No engine was killed." in body
+    assert "5 of 8" in body
+
+
+def test_ten_thousand_events_make_a_page_that_can_be_read():
+    many = [{"ts": 1000.0 + i / 100, "event": "p2p_transfer_failed"} for i in range(10_000)]
+    kills = [
+        {"ts": 1000.0 + i, "event": event, "engine_rank": 0}
+        for i, event in enumerate(["engine_killed", "engine_recovered"] * 400)
+    ]
+    page = page_of(many + kills)
+    body = render_body(page)
+    assert len(body) < 300_000
+    assert "the newest 40 of 10\u202f000" in body
+    assert "the newest 200 of 400" in body
+    assert page.values["incidents"][-1].number == 400

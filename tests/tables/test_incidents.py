@@ -70,6 +70,30 @@ def test_a_blip_is_no_incident_and_is_forgotten():
     assert (row["t_failed"], row["detect_s"], row["cause"]) == (200.0, 0.0, "by hand")
 
 
+def test_a_check_that_passes_tells_that_an_engine_is_back():
+    rows = (
+        (100.0, "engine_killed", 0, {}),
+        (130.0, "check_passed", 0, {}),
+        (150.0, "engine_killed", 0, {}),
+        (160.0, "engine_recovered", 0, {}),
+    )
+    assert incidents_table(events(*rows))["repair_s"].to_list() == [30.0, 10.0]
+    states = engine_states(events(*rows), 90.0, 200.0)
+    assert sum(one.t1 - one.t0 for one in states if one.state == "dead") == 40.0
+
+
+@pytest.mark.parametrize("latency", [float("nan"), float("inf"), -1.0, 1e300])
+def test_a_latency_that_is_none_is_left_out(latency):
+    rows = ((100.0, "check_failed", 0, {"latency_s": latency}), (101.0, "engine_killed", 0, {}))
+    (row,) = incidents_table(events(*rows)).to_dicts()
+    assert (row["t_failed"], row["detect_s"]) == (100.0, 1.0)
+
+
+@pytest.mark.parametrize("ts", [float("nan"), float("inf"), 1e300, -5.0])
+def test_an_event_at_no_time_is_left_out(ts):
+    assert incidents_table(events((ts, "engine_killed", 0, {}))).height == 0
+
+
 def test_engines_of_two_groups_with_one_rank_are_two():
     rows = (
         (100.0, "engine_killed", 0, {}),

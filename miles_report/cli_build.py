@@ -97,7 +97,7 @@ def demo_command(site: Path) -> None:
     from miles_report.demo import unpacked_demo
 
     with unpacked_demo() as dump:
-        _build(dump, site, BuildOptions())
+        _build(dump, site, BuildOptions(jobs=1))
 
 
 @click.command("check")

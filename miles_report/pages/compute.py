@@ -119,6 +119,7 @@ def compute_page(tables: Mapping[str, pl.DataFrame], outliers: Mapping[str, pl.D
         values={
             "numbers": _numbers(tables),
             "has_lanes": lanes.height > 0,
+            "is_empty": lanes.is_empty() and tables["topology"].is_empty(),
             "is_fleet": lanes.height > MOST_LANES,
             "most_lanes": MOST_LANES,
             "legend": [_legend(name) for name in phases],

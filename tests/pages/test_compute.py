@@ -143,7 +143,15 @@ def test_without_lanes_the_page_says_why():
         tables(0, fleet=empty_table("fleet")), {"Lowest utilization": empty_table("outliers")}
     )
     assert page.figures == ()
-    assert "No GPU was seen" in render_body(page)
+    assert "Nothing says what the GPUs were doing" in render_body(page)
+
+
+def test_engines_without_a_gpu_are_shown_all_the_same():
+    topology = table("topology", {"t0": 100.0, "addr": "http://h:1", "engine_rank": 0, "gpus": []})
+    body = render_body(compute_page(tables(0, topology=topology), {}))
+    assert "No GPU is known" in body
+    assert "http://h:1" in body
+    assert "Nothing says" not in body
 
 
 def test_picks_and_advice_are_told():

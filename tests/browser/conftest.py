@@ -16,6 +16,10 @@ CHROMIUM_ARGS = [
 ]
 
 
+PATIENCE_MS = 60_000
+"""How long a page may take on a machine that does other work; nothing waits so long on an idle one."""
+
+
 def pytest_collection_modifyitems(items):
     for item in items:
         if "tests/browser" in str(item.path):
@@ -24,8 +28,9 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def chromium():
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE_MS)
     executable = shutil.which("chromium") or shutil.which("chromium-browser")
     assert executable, "the browser tests need Chromium: apt-get install chromium"
     with sync_playwright() as playwright:
@@ -74,7 +79,7 @@ def open_page(chromium):
         )
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(PATIENCE_MS)
         start = origin or (url.split("/", 3)[:3] if url.startswith("http") else ["file:", "", ""])
         watched.append(Watched(page, start if isinstance(start, str) else "/".join(start)))
         page.goto(url)

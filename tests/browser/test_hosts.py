@@ -57,7 +57,7 @@ def read(chromium):
         context = chromium.new_context(viewport={"width": 1440, "height": 1000})
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(60_000)
         origin = "/".join(url.split("/")[:3]) + "/"
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("request", lambda request: origin in request.url or wrong.append(request.url))

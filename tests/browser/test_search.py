@@ -10,7 +10,7 @@ from miles_report.run import open_run
 
 
 def ended(page):
-    page.wait_for_selector(".search-head .query-status:has-text('searched')", timeout=30_000)
+    page.wait_for_selector(".search-head .query-status:has-text('searched')", timeout=60_000)
     return page.locator(".search-head .query-status").inner_text()
 
 

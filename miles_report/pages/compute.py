@@ -32,7 +32,7 @@ from miles_report.pages.page import Page, Stat
 from miles_report.schema.vocabulary import PHASES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from miles_report.charts.render import Figure
 
@@ -41,6 +41,9 @@ MOST_LANES = 64
 
 BUCKETS = 240
 """Of the pictures: one in four pixels."""
+
+MOST_CHOSEN = 32
+"""Lanes of a larger run that are drawn at once."""
 
 STEPS_SHOWN = 60
 """Newest steps in the picture of where their time went."""
@@ -60,20 +63,28 @@ class Legend:
 
 @dataclass(frozen=True)
 class Advice:
-    """One advisory, ready to show."""
+    """One advisory, ready to show.
+
+    Attributes:
+        where: when it was seen, in words; "" if it names no time.
+        window: the same for the address: seconds since the start of the run, "120,360".
+        hidden_by: what it is held back by.
+    """
 
     level: str
     message: str
     where: str
+    window: str
     hidden_by: str
 
 
 @dataclass(frozen=True)
 class Pick:
-    """A lane that stands out."""
+    """A lane that stands out; `word` chooses it in the grammar of lanes."""
 
     why: str
     lane: str
+    word: str
     score: str
 
 
@@ -109,23 +120,29 @@ def compute_page(tables: Mapping[str, pl.DataFrame], outliers: Mapping[str, pl.D
         "steps": _steps(tables["step_phases"]),
     }
     phases = _phases(tables)
-    advices = [_advice(row) for row in tables["advisories"].iter_rows(named=True)]
+    picks = [pick for why, rows in outliers.items() for pick in _picks(why, rows)]
+    is_empty = lanes.is_empty() and tables["topology"].is_empty()
+    is_alive = start is not None and not is_empty
+    advices = [_advice(row, start or 0.0) for row in tables["advisories"].iter_rows(named=True)]
     return Page(
         path="compute.html",
         template="compute.html",
         title="Compute",
         subtitle=_subtitle(lanes),
         section="compute",
+        view="compute" if is_alive else "",
+        data=_data(tables, start, picks) if start is not None and is_alive else {},
         values={
             "numbers": _numbers(tables),
             "has_lanes": lanes.height > 0,
-            "is_empty": lanes.is_empty() and tables["topology"].is_empty(),
+            "is_empty": is_empty,
+            "is_alive": is_alive,
             "is_fleet": lanes.height > MOST_LANES,
             "most_lanes": MOST_LANES,
             "legend": [_legend(name) for name in phases],
             "advices": [advice for advice in advices if not advice.hidden_by],
             "hidden": [advice for advice in advices if advice.hidden_by],
-            "picks": [pick for why, rows in outliers.items() for pick in _picks(why, rows)],
+            "picks": picks,
             "engines": _engines(tables["topology"], start),
             "copies": {
                 name: copy_as(name)
@@ -138,9 +155,33 @@ def compute_page(tables: Mapping[str, pl.DataFrame], outliers: Mapping[str, pl.D
 
 
 def _start(tables: Mapping[str, pl.DataFrame]) -> float | None:
-    """Zero of the time axes: the first bucket; null without records."""
-    fleet = tables["fleet"]
-    return None if fleet.is_empty() else float(fleet["t0"][0])
+    """Zero of the time axes, Unix seconds: the first record of the run; null without records."""
+    fleet, first = tables["fleet"], tables["run"]["t0"][0]
+    return first if fleet.is_empty() else float(fleet["t0"][0])
+
+
+def _data(
+    tables: Mapping[str, pl.DataFrame], start: float, picks: Sequence[Pick]
+) -> dict[str, Any]:
+    """What the script has to know: the axis, and which lanes it draws unasked."""
+    lanes, fleet = tables["lanes"], tables["fleet"]
+    end = tables["run"]["t1"][0] if fleet.is_empty() else float(fleet["t1"][-1])
+    heads = lanes.unique("node", keep="first", maintain_order=True)
+    words = [pick.word for pick in picks]
+    words += [_word(node, gpu) for node, gpu in heads.select("node", "gpu").iter_rows()]
+    return {
+        "start": start,
+        "end": max(end, start + 1.0),
+        "most_lanes": MOST_LANES,
+        "most_chosen": MOST_CHOSEN,
+        "chosen": list(dict.fromkeys(words))[:MOST_CHOSEN] if lanes.height > MOST_LANES else [],
+        "has_gpus": not fleet.is_empty() and fleet["util_p50"].is_not_null().any(),
+    }
+
+
+def _word(node: str, gpu: int) -> str:
+    """How the grammar of lanes names one."""
+    return f"gpu:{node}:{gpu}"
 
 
 def _subtitle(lanes: pl.DataFrame) -> str:
@@ -225,12 +266,15 @@ def _legend(name: str) -> Legend:
     return Legend(label_of(name), f"--p-{known.name.replace('_', '-')}", known.doc)
 
 
-def _advice(row: Mapping[str, Any]) -> Advice:
+def _advice(row: Mapping[str, Any], start: float) -> Advice:
     evidence = json.loads(row["evidence"]) if row["evidence"] else {}
     t0, t1 = evidence.get("t0"), evidence.get("t1")
     known = isinstance(t0, (int, float)) and isinstance(t1, (int, float))
-    where = f"{shown.utc(t0)} to {shown.utc(t1)}" if known else ""
-    return Advice(row["level"], row["message"], where, row["suppressed_by"] or "")
+    if not known:
+        return Advice(row["level"], row["message"], "", "", row["suppressed_by"] or "")
+    where = f"{shown.elapsed(t0 - start)} to {shown.elapsed(t1 - start)}"
+    window = f"{t0 - start:.1f},{t1 - start:.1f}"
+    return Advice(row["level"], row["message"], where, window, row["suppressed_by"] or "")
 
 
 def _picks(why: str, rows: pl.DataFrame) -> list[Pick]:
@@ -239,7 +283,7 @@ def _picks(why: str, rows: pl.DataFrame) -> list[Pick]:
         if why.startswith("Latest") and score <= 0:
             continue
         text = f"{shown.number(score)} %" if why.startswith("Lowest") else shown.seconds(score)
-        found.append(Pick(why, lane_name(node, gpu), text))
+        found.append(Pick(why, lane_name(node, gpu), _word(node, gpu), text))
     return found
 
 

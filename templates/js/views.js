@@ -1,3 +1,4 @@
+import { mount as compute } from './views/compute.js';
 import { mount as glossary } from './views/glossary.js';
 import { mount as index } from './views/index.js';
 import { mount as metrics } from './views/metrics.js';
@@ -6,4 +7,4 @@ import { mount as sample } from './views/sample.js';
 import { mount as step } from './views/step.js';
 
 /** Views by the name in `data-view`. @type {Record<string, import('./types').Mount>} */
-export const VIEWS = { glossary, index, metrics, rollouts, sample, step };
+export const VIEWS = { compute, glossary, index, metrics, rollouts, sample, step };

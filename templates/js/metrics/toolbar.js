@@ -1,4 +1,5 @@
 import { el, on } from '../dom.js';
+import { createSegmented } from '../ui/segmented.js';
 import { MAX_SMOOTHING } from './state.js';
 
 /**
@@ -18,9 +19,9 @@ export function createToolbar({ state, onChange, onCsv }) {
   const filter = el('input', { type: 'search', placeholder: 'Filter keys, e.g. lp or reward', value: state.filter, 'aria-label': 'Filter keys', autocomplete: 'off', spellcheck: 'false' });
   const slider = el('input', { type: 'range', min: 0, max: MAX_SMOOTHING, step: 0.01, value: state.smoothing, 'aria-label': 'Smoothing' });
   const amount = el('output', { class: 'metric-amount' });
-  const scale = segmented('Scale of y', [['linear', 'Linear'], ['log', 'Log']], value => onChange({ log: value === 'log' }));
-  const axis = segmented('x axis', [['step', 'Step'], ['time', 'Time']], value => onChange({ axis: value === 'time' ? 'time' : 'step', zoom: null }));
-  const columns = segmented('Columns', [['2', '2 columns'], ['3', '3']], value => onChange({ columns: value === '2' ? 2 : 3 }));
+  const scale = createSegmented('Scale of y', [['linear', 'Linear'], ['log', 'Log']], value => onChange({ log: value === 'log' }));
+  const axis = createSegmented('x axis', [['step', 'Step'], ['time', 'Time']], value => onChange({ axis: value === 'time' ? 'time' : 'step', zoom: null }));
+  const columns = createSegmented('Columns', [['2', '2 columns'], ['3', '3']], value => onChange({ columns: value === '2' ? 2 : 3 }));
   const reset = el('button', { class: 'button', type: 'button', onClick: () => onChange({ zoom: null }) }, 'Reset zoom');
   const hint = el('span', { class: 'muted metric-hint' });
   const node = el('div', { class: 'toolbar metric-toolbar', role: 'group', 'aria-label': 'Charts' },
@@ -58,19 +59,5 @@ export function createToolbar({ state, onChange, onCsv }) {
       clearTimeout(timer);
       offs.forEach(off => off());
     },
-  };
-}
-
-/**
- * @param {string} label
- * @param {[value: string, text: string][]} options
- * @param {(value: string) => void} onChange
- * @returns {{node: HTMLElement, show: (value: string) => void}}
- */
-function segmented(label, options, onChange) {
-  const buttons = options.map(([value, text]) => el('button', { type: 'button', data: { value }, onClick: () => onChange(value) }, text));
-  return {
-    node: el('div', { class: 'segmented', role: 'group', 'aria-label': label }, buttons),
-    show: chosen => buttons.forEach(button => button.setAttribute('aria-pressed', String(button.dataset.value === chosen))),
   };
 }

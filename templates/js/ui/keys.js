@@ -12,6 +12,12 @@ const EVERYWHERE = [
 
 /** By the view of the page. @type {Record<string, Keys>} */
 const OF_VIEW = {
+  compute: [
+    ['+ -', 'lanes: closer, wider'],
+    ['← →', 'lanes: earlier, later'],
+    ['[ ]', 'lanes: step before or after'],
+    ['0', 'lanes: the whole run'],
+  ],
   step: [
     ['↑ ↓', 'row before or after; Home and End the first and last'],
     ['Enter', 'open the sample of the row'],

@@ -29,7 +29,7 @@ from miles_report.tables.mfu import mfu_table
 from miles_report.tables.outliers import TOP, latest_start, lowest_util, slowest_phase
 from miles_report.tables.phase_records import Window, phase_records
 from miles_report.tables.phases import phases_table
-from miles_report.tables.step_phases import step_phases_table, step_windows
+from miles_report.tables.step_phases import overlap, step_phases_table, step_windows
 from miles_report.tables.telemetry_absences import Recorded, telemetry_absences
 from miles_report.tables.telemetry_tiles import all_engine_series
 from miles_report.tables.thinning import PER_BUCKET
@@ -148,6 +148,27 @@ def _phases(
         return phases
     chosen = select_lanes(run.timeline.lanes, lanes)
     return phases.join(chosen, on=["node", "gpu"], how="semi", maintain_order="left")
+
+
+def step_times(run: Run) -> pl.DataFrame:
+    """When each step ran, by time, whether or not the dump still holds it.
+
+    Returns:
+        step, t0, t1 (Unix seconds), wait_ratio (null: not logged, or not finite), overlap_fraction (of the rollout with
+        training; null: no rollout in the step).
+    """
+    bubbles = bubbles_table(run.telemetry.metrics.values)
+    steps = step_windows(bubbles, run.attempts, run.telemetry.first_ts)
+    waits = bubbles.filter(pl.col("wait_ratio").is_finite())
+    shared = overlap(run.timeline.records(Window()), steps)
+    return steps.with_columns(
+        pl.Series("overlap_fraction", shared, dtype=pl.Float64).fill_nan(None)
+    ).join(
+        waits.select("step", "wait_ratio").unique("step", keep="last"),
+        on="step",
+        how="left",
+        maintain_order="left",
+    )
 
 
 def _step_phases(run: Run) -> pl.DataFrame:

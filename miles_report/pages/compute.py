@@ -108,7 +108,7 @@ def compute_page(tables: Mapping[str, pl.DataFrame], outliers: Mapping[str, pl.D
     """The value of compute.html.
 
     Args:
-        tables: lanes, topology, step_phases, bubbles, mfu, advisories, run; fleet and, up to `MOST_LANES` lanes, carpet (of
+        tables: lanes, topology, step_phases, bubbles, mfu, advisories, run, step_times (see `run_timeline`); fleet and, up to `MOST_LANES` lanes, carpet (of
             phases) over the whole run with `BUCKETS` buckets.
         outliers: words of each pick to its rows of `outliers`, worst first.
     """
@@ -175,6 +175,9 @@ def _data(
         "most_lanes": MOST_LANES,
         "most_chosen": MOST_CHOSEN,
         "chosen": list(dict.fromkeys(words))[:MOST_CHOSEN] if lanes.height > MOST_LANES else [],
+        "steps": tables["step_times"]
+        .select("step", "t0", "t1", "wait_ratio", "overlap_fraction")
+        .to_dicts(),
         "has_gpus": not fleet.is_empty() and fleet["util_p50"].is_not_null().any(),
     }
 

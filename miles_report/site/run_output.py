@@ -18,6 +18,7 @@ from miles_report.pages.query import query_page
 from miles_report.pages.rollouts import rollouts_page
 from miles_report.pages.rollouts_rows import EVAL_SCHEMA
 from miles_report.pages.sample import dynamic_page
+from miles_report.run_timeline import step_times
 from miles_report.site.html import RailEntry
 from miles_report.site.records import READING_SCHEMA
 from miles_report.site.step_output import write_table
@@ -88,7 +89,11 @@ def compute_overview(run: Run, tables: Mapping[str, pl.DataFrame]) -> Page:
         run: the opened dump.
         tables: run-wide tables.
     """
-    wide = {**tables, "fleet": run.table("fleet", buckets=BUCKETS)}
+    wide = {
+        **tables,
+        "fleet": run.table("fleet", buckets=BUCKETS),
+        "step_times": step_times(run),
+    }
     if tables["lanes"].height <= MOST_LANES:
         wide["carpet"] = run.table("carpet", metric="phase", buckets=BUCKETS)
     criteria = pick_criteria(tables["step_phases"])

@@ -43,6 +43,11 @@ def fleet(**phases):
     )
 
 
+def step_times(*rows):
+    schema = {"step": pl.Int64, "t0": pl.Float64, "t1": pl.Float64, "wait_ratio": pl.Float64, "overlap_fraction": pl.Float64}  # fmt: skip
+    return pl.DataFrame([{key: row.get(key) for key in schema} for row in rows], schema=schema)
+
+
 def tables(n_lanes, **changed):
     lanes = table("lanes", *({"index": i, "node": "n0", "gpu": i} for i in range(n_lanes)))
     carpet = table(
@@ -53,6 +58,8 @@ def tables(n_lanes, **changed):
         "lanes": lanes,
         "fleet": fleet(rollout=[1.0, 1.0, 0.0], none=[0.0, 0.0, 1.0]),
         "carpet": carpet,
+        "run": table("run", {"t0": 100.0, "t1": 130.0}),
+        "step_times": step_times({"step": 3, "t0": 101.0, "t1": 125.0, "wait_ratio": 0.25}),
         **{name: empty_table(name) for name in ("topology", "step_phases", "bubbles", "mfu", "advisories")},
     } | changed  # fmt: skip
 
@@ -163,7 +170,7 @@ def test_picks_and_advice_are_told():
     )
     advisories = table(
         "advisories",
-        {"rule": "a", "level": "warning", "message": HOSTILE, "evidence": '{"t0": 0, "t1": 60}'},
+        {"rule": "a", "level": "warning", "message": HOSTILE, "evidence": '{"t0": 105, "t1": 165}'},
         {"rule": "b", "level": "info", "message": "later", "evidence": "{}", "suppressed_by": "a"},
     )
     page = compute_page(
@@ -174,8 +181,29 @@ def test_picks_and_advice_are_told():
         ("Lowest utilization", "n0 gpu 1", "12.5\u202f%".replace("\u202f", " ")),
         ("Latest start of rollout", "n0 gpu 2", "7.2\u202fs"),
     ]
-    assert page.values["advices"][0].where == "1970-01-01 00:00:00 UTC to 1970-01-01 00:01:00 UTC"
+    advice = page.values["advices"][0]
+    assert (advice.where, advice.window) == ("+0:00:05 to +0:01:05", "5.0,65.0")
+    assert page.values["picks"][0].word == "gpu:n0:1"
     assert [advice.message for advice in page.values["hidden"]] == ["later"]
     body = render_body(page)
     assert "<b>\u2028" not in body
     assert "held back by a" in body
+
+
+def test_the_script_knows_the_axis_and_which_lanes_it_draws():
+    few = compute_page(tables(2), {}).data
+    assert (few["start"], few["end"], few["chosen"], few["has_gpus"]) == (100.0, 130.0, [], True)
+    assert few["steps"] == [
+        {"step": 3, "t0": 101.0, "t1": 125.0, "wait_ratio": 0.25, "overlap_fraction": None}
+    ]
+    worst = table("outliers", {"node": "n0", "gpu": 40, "score": 12.5})
+    fleet_of_many = compute_page(tables(MOST_LANES + 1), {"Lowest utilization": worst})
+    assert fleet_of_many.data["chosen"] == ["gpu:n0:40", "gpu:n0:0"]
+    assert fleet_of_many.view == "compute"
+
+
+def test_engines_alone_have_an_axis_too():
+    topology = table("topology", {"t0": 100.0, "addr": "http://h:1", "engine_rank": 0, "gpus": []})
+    page = compute_page(tables(0, topology=topology, fleet=empty_table("fleet")), {})
+    assert (page.view, page.data["start"], page.data["end"]) == ("compute", 100.0, 130.0)
+    assert not page.data["has_gpus"]

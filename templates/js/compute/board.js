@@ -102,10 +102,10 @@ export function createBoard(context, base, { whole, onSpan }) {
   }
 
   function setItems() {
-    const items = rows.map(row => ({ key: row.key, title: row.title, detail: row.detail, note: row.note, height: ROW_HEIGHT, marked: row.note !== '' && row.lane !== null }));
+    const items = rows.map(row => ({ key: row.key, title: row.title, detail: row.detail, note: row.note, height: ROW_HEIGHT, marked: row.note !== '' && row.lane !== null, wraps: false }));
     if (hasRequests(requests)) {
       const detail = requests.lives.length ? `${plural(requests.lives.length, 'sample')} of ${plural(requests.steps.length, 'step')}, by first event` : requests.problem || 'none in this window';
-      items.push({ key: REQUESTS, title: 'requests', detail, note: '', height: requests.lives.length ? REQUESTS_HEIGHT : 20, marked: false });
+      items.push({ key: REQUESTS, title: 'requests', detail, note: '', height: requests.lives.length ? REQUESTS_HEIGHT : ROW_HEIGHT, marked: false, wraps: true });
     }
     stack.setRows(items);
   }

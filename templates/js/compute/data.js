@@ -40,33 +40,22 @@ const FOLDED = null;
 export async function readBase(context) {
   const catalog = await context.catalog();
   const read = (/** @type {string} */ table) => readTable(context, catalog, table);
-  const [lanes, topology, metrics, phases, bubbles, incidents] = await Promise.all(
-    ['lanes', 'topology', 'engine_metrics', 'step_phases', 'bubbles', 'incidents'].map(read));
+  const [lanes, topology, metrics, incidents] = await Promise.all(['lanes', 'topology', 'engine_metrics', 'incidents'].map(read));
   return {
     catalog,
     rows: rowsOf(readLanes(lanes), topology),
     metrics: Array.from(metrics.columns.metric ?? []),
-    steps: stepSpans(phases, bubbles),
+    steps: stepSpans(context.page.steps),
     faults: faultSpans(incidents),
   };
 }
 
 /**
- * @param {Frame} phases the table `step_phases`
- * @param {Frame} bubbles
- * @returns {StepSpan[]} by time
+ * @param {{step: number, t0: number, t1: number, wait_ratio: number | null, overlap_fraction: number | null}[]} steps as the page knows them
+ * @returns {StepSpan[]}
  */
-export function stepSpans(phases, bubbles) {
-  /** @type {Map<number, number | null>} */
-  const waits = new Map();
-  for (let i = 0; i < bubbles.length; i++) waits.set(bubbles.columns.step[i], bubbles.columns.wait_ratio[i]);
-  /** @type {Map<number, StepSpan>} */
-  const found = new Map();
-  const { step, t0, t1, overlap_fraction: overlap } = phases.columns;
-  for (let i = 0; i < phases.length; i++) {
-    if (!found.has(step[i])) found.set(step[i], { step: step[i], from: t0[i], to: t1[i], wait: waits.get(step[i]) ?? null, overlap: overlap[i] });
-  }
-  return [...found.values()].sort((a, b) => a.from - b.from);
+function stepSpans(steps) {
+  return steps.map(({ step, t0, t1, wait_ratio: wait, overlap_fraction: overlap }) => ({ step, from: t0, to: t1, wait, overlap }));
 }
 
 /**

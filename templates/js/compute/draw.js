@@ -50,7 +50,7 @@ export function readInk(node) {
       return made;
     },
     hatch: token(node, '--p-hatch'),
-    area: token(node, '--line-strong'),
+    area: token(node, '--l-queue'),
     areaHigh: token(node, '--line'),
     overlay: token(node, '--text'),
     memory: token(node, '--c-purple'),
@@ -128,9 +128,7 @@ function drawBand(pen, phases, [from, to], width, ink) {
         pen.fillRect(left, BAND.top, size, BAND.height);
       }
     }
-    while (named.length && left <= named[named.length - 1].left && right >= named[named.length - 1].right) named.pop();
-    const over = named[named.length - 1];
-    if (over && over.right > left) over.right = Math.max(over.left, left);
+    for (const under of named) uncover(under, left, right);
     if (size > 2 * LABEL_ROOM) named.push({ phase, left, right });
   }
   for (const { phase, left, right } of named) {
@@ -144,6 +142,19 @@ function drawBand(pen, phases, [from, to], width, ink) {
     pen.fillStyle = label;
     pen.fillText(text, left + 4, BAND.top + BAND.height / 2 + 0.5);
   }
+}
+
+/**
+ * What is left of a phase under another that is painted over it: the larger part.
+ *
+ * @param {{left: number, right: number}} under changed
+ * @param {number} left
+ * @param {number} right
+ */
+function uncover(under, left, right) {
+  if (right <= under.left || left >= under.right) return;
+  if (left - under.left >= under.right - right) under.right = Math.max(under.left, left);
+  else under.left = Math.min(under.right, right);
 }
 
 /**

@@ -47,16 +47,30 @@ export function laneWords(text) {
 }
 
 /**
- * Whether a lane is meant.
+ * Which word a lane is meant by.
  *
- * @param {string[]} words any of them; none means every lane
- * @returns {Test}
+ * @param {string[]} words none means every lane
+ * @returns {(lane: Lane) => number} place of the first word that means it; -1 for none
  * @throws {LaneError} names the word that is none of the forms
  */
 export function parseLanes(words) {
-  if (!words.length) return () => true;
+  if (!words.length) return () => 0;
   const tests = words.map(parseWord);
-  return lane => tests.some(test => test(lane));
+  return lane => tests.findIndex(test => test(lane));
+}
+
+/**
+ * @param {string} word
+ * @returns {boolean} whether it is a selector
+ */
+export function isWord(word) {
+  try {
+    parseWord(word);
+    return true;
+  } catch (error) {
+    if (error instanceof LaneError) return false;
+    throw error;
+  }
 }
 
 /**

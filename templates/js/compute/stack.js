@@ -11,6 +11,7 @@
  * @property {string} note
  * @property {number} height pixels
  * @property {boolean} [marked] the note is a warning
+ * @property {boolean} [wraps] the detail may take several lines
  *
  * @typedef {object} Mark something across all rows
  * @property {number} from Unix seconds
@@ -29,18 +30,24 @@ import { clockTicks, tickText } from './clock.js';
 
 const TICK_PX = 110;
 const LABEL_PX = 56;
+const LETTER_PX = 6.5;
+const LABEL_GAP = 12;
+
+/** Marks beyond which they step back. */
+const MANY = 8;
 
 /**
  * @param {Painter} painter
  * @param {{label: string}} words
  */
 export function createStack(painter, { label }) {
-  const over = el('div', { class: 'compute-over', 'aria-hidden': 'true' });
+  const under = el('div', { class: 'compute-across', 'aria-hidden': 'true' });
+  const over = el('div', { class: 'compute-across compute-over', 'aria-hidden': 'true' });
   const cursor = el('div', { class: 'compute-cursor', hidden: true });
   const chosen = el('div', { class: 'compute-chosen', hidden: true });
   const list = el('div', { class: 'compute-rows' });
   const axis = el('div', { class: 'compute-axis', 'aria-hidden': 'true' });
-  const node = el('div', { class: 'compute-stack', tabindex: 0, role: 'group', 'aria-label': label }, over, list, axis);
+  const node = el('div', { class: 'compute-stack', tabindex: 0, role: 'group', 'aria-label': label }, under, list, over, axis);
   /** @type {Map<Element, {item: Item, canvas: HTMLCanvasElement, last: HTMLElement, stale: boolean, seen: boolean}>} */
   const rows = new Map();
   let width = 0;
@@ -93,7 +100,7 @@ export function createStack(painter, { label }) {
         const row = el('div', { class: 'compute-row', data: { row: item.key } },
           el('div', { class: 'compute-head' },
             el('b', { class: 'clip' }, item.title),
-            item.detail ? el('span', { class: 'clip muted', title: item.detail }, item.detail) : null,
+            item.detail ? el('span', { class: item.wraps ? 'muted' : 'clip muted', title: item.detail }, item.detail) : null,
             item.note ? el('span', { class: item.marked ? 'clip compute-shared' : 'clip muted' }, item.note) : null),
           el('div', { class: 'compute-canvas', style: { height: `${item.height}px` } }, canvas), last);
         rows.set(row, { item, canvas, last, stale: true, seen: false });
@@ -115,21 +122,17 @@ export function createStack(painter, { label }) {
       const place = (/** @type {number} */ time) => (time - span[0]) / (span[1] - span[0]);
       const percent = (/** @type {number} */ share) => `${(share * 100).toFixed(4)}%`;
       const ticks = clockTicks(span, zero, Math.max(2, Math.floor(across / TICK_PX)));
-      const shown = ticks.filter(({ time }) => place(time) * across >= LABEL_PX / 2 - 8 && (1 - place(time)) * across >= LABEL_PX / 2 - 8);
-      fill(axis, el('div', { class: 'compute-ticks' }, shown.map(({ time, step }) => el('span', { style: { left: percent(place(time)) } }, tickText(time, zero, step)))));
+      fill(axis, el('div', { class: 'compute-ticks' }, ticks.map(({ time, step }) => el('span', { style: { left: percent(place(time)) } }, tickText(time, zero, step)))));
       const visible = marks.filter(mark => mark.to >= span[0] && mark.from <= span[1]);
-      let free = -Infinity;
+      const named = labelled(visible, mark => place(mark.from) * across, across);
+      fill(under, ticks.map(({ time }) => el('div', { class: 'compute-grid', style: { left: percent(place(time)) } })));
+      over.classList.toggle('many', visible.length > MANY);
       fill(over,
-        ticks.map(({ time }) => el('div', { class: 'compute-grid', style: { left: percent(place(time)) } })),
-        visible.map(mark => {
+        visible.filter(mark => mark.kind === 'fault' || mark.from >= span[0]).map(mark => {
           const left = Math.max(0, place(mark.from));
           const right = Math.min(1, place(mark.to));
-          const inView = mark.kind === 'fault' || place(mark.from) >= 0;
-          const room = left * across >= free && left * across <= across - LABEL_PX / 2;
-          if (room && inView) free = left * across + mark.text.length * 6.5 + 12;
-          const words = room && inView ? el('span', null, mark.text) : null;
-          const extent = right > left ? { left: percent(left), width: percent(right - left) } : { left: percent(left) };
-          return inView ? el('div', { class: `compute-mark ${mark.kind}`, style: extent }, words) : null;
+          const extent = right > left && mark.kind === 'fault' ? { left: percent(left), width: percent(right - left) } : { left: percent(left) };
+          return el('div', { class: `compute-mark ${mark.kind}`, style: extent }, named.has(mark) ? el('span', null, mark.text) : null);
         }),
         chosen, cursor);
     },
@@ -153,4 +156,28 @@ export function createStack(painter, { label }) {
       sizes.disconnect();
     },
   };
+}
+
+/**
+ * The marks whose words have room, faults before steps.
+ *
+ * @param {Mark[]} marks
+ * @param {(mark: Mark) => number} xOf pixels
+ * @param {number} width
+ * @returns {Set<Mark>}
+ */
+function labelled(marks, xOf, width) {
+  /** @type {Set<Mark>} */
+  const named = new Set();
+  /** @type {[number, number][]} */
+  const taken = [];
+  for (const mark of [...marks].sort((a, b) => Number(b.kind === 'fault') - Number(a.kind === 'fault') || a.from - b.from)) {
+    const from = Math.max(0, xOf(mark));
+    const to = from + mark.text.length * LETTER_PX + LABEL_GAP;
+    if ((mark.kind === 'step' && xOf(mark) < 0) || from > width - LABEL_PX / 2) continue;
+    if (taken.some(([left, right]) => from < right && to > left)) continue;
+    taken.push([from, to]);
+    named.add(mark);
+  }
+  return named;
 }

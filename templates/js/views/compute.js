@@ -5,7 +5,7 @@
 import { readBase } from '../compute/data.js';
 import { createBoard } from '../compute/board.js';
 import { momentText } from '../compute/clock.js';
-import { parseLanes } from '../compute/grammar.js';
+import { isWord, parseLanes } from '../compute/grammar.js';
 import { mountOverview } from '../compute/overview.js';
 import { orderedMetrics, readState, writeState } from '../compute/state.js';
 import { createToolbar } from '../compute/toolbar.js';
@@ -109,7 +109,7 @@ function show(root, host, context, base) {
 }
 
 /**
- * The rows to draw, and the words that say which they are.
+ * The rows to draw in the order of the words, and the words that say which they are.
  *
  * @param {Row[]} all
  * @param {string[]} words of the grammar; none for the usual choice
@@ -120,13 +120,10 @@ function show(root, host, context, base) {
 export function chosenRows(all, words, { most, limit, usual }) {
   const isFleet = all.length > most;
   const own = words.length ? words : isFleet ? usual : [];
-  let test;
-  try {
-    test = parseLanes(own);
-  } catch {
-    return { rows: [], words: 'no lane: a word of the choice is none' };
-  }
-  const found = all.filter(row => test(row.lane ?? { index: -1, node: '', gpu: -1, ranks: [], addrs: row.stays.map(stay => stay.addr), roles: ['rollout'] }));
+  const good = own.filter(isWord);
+  const wordOf = own.length && !good.length ? () => -1 : parseLanes(good);
+  const placed = all.map(row => ({ row, place: wordOf(row.lane ?? engineAlone(row)) })).filter(({ place }) => place >= 0);
+  const found = placed.sort((a, b) => a.place - b.place).map(({ row }) => row);
   const rows = isFleet ? found.slice(0, limit) : found;
   if (!found.length) return { rows, words: 'no lane matches' };
   if (rows.length === all.length) return { rows, words: plural(rows.length, 'lane') };
@@ -135,3 +132,11 @@ export function chosenRows(all, words, { most, limit, usual }) {
   return { rows, words: `${rows.length} of ${plural(all.length, 'lane')}${why}` };
 }
 
+
+/**
+ * @param {Row} row of an engine without a GPU
+ * @returns {import('../compute/grammar.js').Lane} what the grammar may ask of it
+ */
+function engineAlone({ stays }) {
+  return { index: -1, node: '', gpu: -1, ranks: [], addrs: stays.map(stay => stay.addr), roles: ['rollout'] };
+}

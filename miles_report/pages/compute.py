@@ -272,8 +272,7 @@ def _legend(name: str) -> Legend:
 def _advice(row: Mapping[str, Any], start: float) -> Advice:
     evidence = json.loads(row["evidence"]) if row["evidence"] else {}
     t0, t1 = evidence.get("t0"), evidence.get("t1")
-    known = isinstance(t0, (int, float)) and isinstance(t1, (int, float))
-    if not known:
+    if not (isinstance(t0, (int, float)) and isinstance(t1, (int, float))):
         return Advice(row["level"], row["message"], "", "", row["suppressed_by"] or "")
     where = f"{shown.elapsed(t0 - start)} to {shown.elapsed(t1 - start)}"
     window = f"{t0 - start:.1f},{t1 - start:.1f}"

@@ -31,7 +31,6 @@ from miles_report.tables.phase_records import Window, phase_records
 from miles_report.tables.phases import phases_table
 from miles_report.tables.step_phases import overlap, step_phases_table, step_windows
 from miles_report.tables.telemetry_absences import Recorded, telemetry_absences
-from miles_report.tables.telemetry_tiles import all_engine_series
 from miles_report.tables.thinning import PER_BUCKET
 from miles_report.tables.time_grid import TimeGrid
 from miles_report.tables.topology import topology_table
@@ -114,10 +113,6 @@ class Timeline:
     def engine_blocks(self, t0: float | None, t1: float | None) -> Iterator[pl.DataFrame]:
         """The engine_series stream with t0 <= ts <= t1, block by block."""
         return self._telemetry.store.between("engine_series", t0, t1)
-
-    def all_engine_series(self) -> pl.DataFrame:
-        """The `engine_series` table of every metric, folded and, where engines label them, by dp rank; reads the stream twice."""
-        return all_engine_series(lambda: self.engine_blocks(None, None))
 
     def notices(self) -> list[Notice]:
         """What the telemetry does not hold, and nodes whose clocks seem to differ; reads every stream."""

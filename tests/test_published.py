@@ -36,7 +36,7 @@ def test_over_http_it_equals_the_dump(dumps, built, name):
             run.facts.has_tokenizer,
         )
         assert set(site.notices) == set(run.notices)
-        for table in RUN_TABLES:
+        for table in (*RUN_TABLES, "gpu_util"):
             assert_told(table, site.table(table), run.table(table))
         for metric in run.table("engine_metrics")["metric"]:
             for apart in (False, True):

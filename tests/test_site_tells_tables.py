@@ -16,7 +16,7 @@ import miles_report
 from miles_report.run_wide import lifecycles
 from miles_report.schema.tables import PER_STEP, TABLES
 from miles_report.site.run_output import RUN_TABLES
-from miles_report.slices.read import open_catalog, open_step, read_table
+from miles_report.slices.read import open_catalog, open_step, read_slices, read_table
 
 NAMES = sorted(path.name for path in (Path(__file__).parent / "data" / "dumps").iterdir())
 
@@ -38,6 +38,18 @@ def test_run_wide_tables(pair):
     run, read, root = pair
     for name in RUN_TABLES:
         assert_told(name, read_table(read, root, name), run.table(name))
+
+
+def test_series_are_cut_into_files_of_which_nothing_is_lost(pair):
+    run, read, root = pair
+    true = run.table("gpu_util")
+    told = read_table(read, root, "gpu_util").sort("node", "gpu", "ts", maintain_order=True)
+    assert_told("gpu_util", told, true)
+    metrics = run.table("engine_metrics")["metric"].to_list()
+    for entry in root.tables["engine_series"]:
+        if entry.rows:
+            of_file = read_slices(read, (entry,))
+            assert of_file["metric"].unique().to_list() == [metrics[int(entry.keys["metric"][0])]]
 
 
 def test_tables_of_every_step(pair):

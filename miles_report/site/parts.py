@@ -77,7 +77,7 @@ def write_parts(
     lifecycles = write_lifecycles(run, records, last=last, prints=prints, writer=writer)
     catalogs = _write_catalogs(run, records, lifecycles, prints, writer)
     tables = run_tables(run)
-    slices = write_run_tables(tables, writer)
+    slices = write_run_tables(run, tables, writer)
     steps = tuple(
         StepEntry(record.step, record.evaluation, record.outline.state, catalogs.get(record.key))
         for record in records

@@ -22,6 +22,7 @@ from miles_report.run_timeline import step_times
 from miles_report.site.html import RailEntry
 from miles_report.site.records import READING_SCHEMA
 from miles_report.site.step_output import write_table
+from miles_report.site.telemetry_output import write_telemetry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,7 +39,6 @@ TIMELINE_TABLES = (
     "topology",
     "phases",
     "step_phases",
-    "gpu_util",
     "gpu_processes",
     "engine_metrics",
     "advisories",
@@ -76,10 +76,8 @@ SECTIONS = (
 
 
 def run_tables(run: Run) -> dict[str, pl.DataFrame]:
-    """All run-wide tables; the outlines of its steps are known."""
-    return {name: run.table(name) for name in RUN_TABLES} | {
-        "engine_series": run.timeline.all_engine_series()
-    }
+    """The run-wide tables that fit in memory; the outlines of its steps are known."""
+    return {name: run.table(name) for name in RUN_TABLES}
 
 
 def compute_overview(run: Run, tables: Mapping[str, pl.DataFrame]) -> Page:
@@ -102,10 +100,16 @@ def compute_overview(run: Run, tables: Mapping[str, pl.DataFrame]) -> Page:
 
 
 def write_run_tables(
-    tables: Mapping[str, pl.DataFrame], writer: SiteWriter
+    run: Run, tables: Mapping[str, pl.DataFrame], writer: SiteWriter
 ) -> dict[str, tuple[Slice, ...]]:
-    """Writes run-wide tables as slices."""
-    return {name: write_table(name, frame, "data", writer) for name, frame in tables.items()}
+    """Writes run-wide tables as slices, also those that are too large to be held."""
+    cut = write_telemetry(run, tables, writer)
+    whole = {
+        name: write_table(name, frame, "data", writer)
+        for name, frame in tables.items()
+        if name not in cut
+    }
+    return whole | cut
 
 
 def run_facts(

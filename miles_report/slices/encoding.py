@@ -33,7 +33,7 @@ NOT_IN_SLICES: Mapping[str, tuple[str, ...]] = {"tokens": ("token_text", "imp_ra
 
 
 def encode_table(
-    name: str, frames: Iterable[pl.DataFrame], *, folder: str
+    name: str, frames: Iterable[pl.DataFrame], *, folder: str, first: int = 0
 ) -> Iterator[tuple[Slice, bytes]]:
     """The slices of one table, in the order of its rows; a single slice without rows of an empty table.
 
@@ -42,11 +42,12 @@ def encode_table(
         frames: its rows, in pieces that are encoded one after the other; those of a sample in `tokens` are contiguous and
             in one piece.
         folder: where the slices go, from the root of the site, such as "data/step-3".
+        first: number of the first slice.
 
     Yields:
         Each slice and its bytes, one at a time.
     """
-    number, cutter = 0, _Cutter()
+    number, cutter = first, _Cutter()
     for frame in frames:
         chosen = frame.drop(NOT_IN_SLICES.get(name, ()), strict=False)
         del frame  # the encoder makes a narrower copy, column by column

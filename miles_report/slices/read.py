@@ -64,7 +64,13 @@ def open_step(read: ReadFile, root: Catalog, step: int, *, evaluation: bool) -> 
 
 
 def read_table(
-    read: ReadFile, catalog: Catalog, name: str, *, row: int | None = None, text: bool = True
+    read: ReadFile,
+    catalog: Catalog,
+    name: str,
+    *,
+    row: int | None = None,
+    text: bool = True,
+    wanted: Callable[[Slice], bool] | None = None,
 ) -> pl.DataFrame:
     """One table of a catalogue.
 
@@ -74,6 +80,8 @@ def read_table(
         name: of the table; `token_texts` is one too.
         row: only this sample; null: all.
         text: whether `tokens` get their `token_text`.
+        wanted: which slices can hold the rows that are asked for; null: all. Of slices that overlap rows that do not count may
+            come along.
 
     Returns:
         The declared columns first, in order, with their declared types; then columns of the run's own. `tokens` has imp_ratio
@@ -85,7 +93,8 @@ def read_table(
         SourceError: a slice is damaged.
     """
     slices = _slices_of(catalog, name)
-    frame = read_slices(read, slices, row=row)
+    chosen = slices if wanted is None else tuple(filter(wanted, slices))
+    frame = read_slices(read, chosen, row=row) if chosen else read_slices(read, slices[:1]).clear()
     if name == "tokens":
         frame = _with_derived(frame, read, catalog, text=text)
     return _declared(frame, name)

@@ -26,10 +26,14 @@ if TYPE_CHECKING:
 
     from miles_report.slices.catalog import Catalog
     from miles_report.slices.read import ReadFile
+    from miles_report.slices.slice import Slice
     from miles_report.tables.lane_grammar import Selector
 
 WINDOWED = ("lanes", "phases", "gpu_util", "gpu_processes", "health")
 """Tables that take a window or lanes."""
+
+CUT_BY_TIME = {"phases": "t0", "gpu_util": "ts", "gpu_processes": "ts"}
+"""Tables whose slices are stretches of time, while their rows are by lane and this column."""
 
 
 def run_table(
@@ -76,15 +80,17 @@ def _windowed(
     points: int | None = None,
 ) -> pl.DataFrame:
     """A table of the telemetry: the rows of a window and of some lanes."""
-    frame = read_table(read, root, name)
     if name == "lanes":
-        return select_lanes(frame, lanes)
-    window = Window(t0, t1)
-    in_window = window.overlaps() if name == "phases" else _within(t0, t1)
+        return select_lanes(read_table(read, root, name), lanes)
+    chosen = None if lanes is None else select_lanes(read_table(read, root, "lanes"), lanes)
+    places = None if chosen is None else chosen["index"].to_list()
+    frame = read_table(read, root, name, wanted=lambda entry: _may_hold(entry, t0, t1, lane=places))
+    in_window = Window(t0, t1).overlaps() if name == "phases" else _within(t0, t1)
     frame = frame.filter(in_window)
-    if lanes is not None:
-        chosen = select_lanes(read_table(read, root, "lanes"), lanes)
+    if chosen is not None:
         frame = frame.join(chosen, on=["node", "gpu"], how="semi", maintain_order="left")
+    if name in CUT_BY_TIME:
+        frame = frame.sort("node", "gpu", CUT_BY_TIME[name], maintain_order=True)
     grid = _grid(root, t0, t1, points)
     return frame if grid is None else thin(frame, grid, series=["node", "gpu"], value="util")
 
@@ -99,10 +105,13 @@ def _engine_series(
     per_dp_rank: bool = False,
     points: int | None = None,
 ) -> pl.DataFrame:
-    """One metric of every engine; a report holds all of them in one table."""
-    frame = read_table(read, root, "engine_series").filter(
-        pl.col("metric") == metric, _within(t0, t1)
-    )
+    """One metric of every engine; each has files of its own."""
+    known = read_table(read, root, "engine_metrics")["metric"]
+    places = (known == metric).arg_true().to_list()
+    frame = read_table(
+        read, root, "engine_series", wanted=lambda entry: _may_hold(entry, t0, t1, metric=places)
+    ).filter(pl.col("metric") == metric, _within(t0, t1))
+    frame = frame.sort("addr", "engine_type", "dp_rank", "ts", maintain_order=True)
     ranked = pl.col("dp_rank").is_not_null()
     if per_dp_rank:
         frame = frame.filter(ranked | ~ranked.any().over("addr", "engine_type"))
@@ -111,6 +120,20 @@ def _engine_series(
     grid = _grid(root, t0, t1, points)
     series = ["addr", "engine_type", "dp_rank"]
     return frame if grid is None else thin(frame, grid, series=series, value="value")
+
+
+def _may_hold(entry: Slice, t0: float | None, t1: float | None, **places: list[int] | None) -> bool:
+    """Whether a slice can hold rows of a window, and of any of the lanes or metrics; null places are all."""
+    low, high = -math.inf if t0 is None else t0, math.inf if t1 is None else t1
+    first = entry.keys.get("t0", entry.keys.get("ts", (low, high)))[0]
+    last = entry.keys.get("t1", entry.keys.get("ts", (low, high)))[1]
+    if first > high or last < low:
+        return False
+    for key, wanted in places.items():
+        span = entry.keys.get(key)
+        if wanted is not None and span and not any(span[0] <= place <= span[1] for place in wanted):
+            return False
+    return True
 
 
 def _within(t0: float | None, t1: float | None) -> pl.Expr:

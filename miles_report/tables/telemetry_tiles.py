@@ -8,12 +8,11 @@ import polars as pl
 
 from miles_report.tables.engine_catalog import DERIVED, RAW_ENDINGS
 from miles_report.tables.engine_series import SERIES, derive, fold
-from miles_report.tables.frames import conform
 from miles_report.tables.lane_grid import place_of
 from miles_report.tables.pyramid import LATE_S, RAW_TILE_S, Series, tiles
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from miles_report.tables.pyramid import Tile
 
@@ -62,61 +61,57 @@ def gpu_tiles(
 
 
 def engine_tiles(
-    blocks: Iterable[pl.DataFrame],
-    *,
-    per_dp_rank: bool = False,
-    widths: Sequence[int] | None = None,
+    blocks: Iterable[pl.DataFrame], *, widths: Sequence[int] | None = None
 ) -> Iterator[Tile]:
     """Tiles of all metrics of `engine_metrics`: those scraped, and the rates and means that follow.
 
     Args:
         blocks: the whole engine_series stream, in file order.
-        per_dp_rank: of dp ranks apart; only engines that label them have rows then.
         widths: of the coarse levels; null: by the scraping interval.
 
     Yields:
         Tiles whose rows have metric, addr, engine_type, dp_rank, ts, value; their group is the metric. Values are those of the
-        `engine_series` table.
+        `engine_series` table. An engine that labels its dp ranks has rows of them beside the folded ones, whose dp_rank is null.
     """
-    return tiles(_metrics(blocks, per_dp_rank=per_dp_rank), ENGINE_SERIES, widths=widths)
+    return tiles(_metrics(blocks), ENGINE_SERIES, widths=widths)
 
 
-def all_engine_series(blocks: Callable[[], Iterable[pl.DataFrame]]) -> pl.DataFrame:
-    """The `engine_series` of every metric of `engine_metrics`, one below the other.
-
-    Args:
-        blocks: gives the whole engine_series stream, in file order, each time from the start.
-
-    Returns:
-        Columns of the table by metric and series. An engine that labels its dp ranks has rows of them beside the folded ones, whose
-        dp_rank is null.
-    """
-    parts = [part for apart in (False, True) for part in _metrics(blocks(), per_dp_rank=apart)]
-    if not parts:
-        return conform("engine_series", _EMPTY)
-    rows = pl.concat(parts).sort("metric", *SERIES, "ts", maintain_order=True)
-    return conform("engine_series", rows)
+def _metrics(blocks: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Values of engines and, where they label them, of their dp ranks, a stretch of time at a time."""
+    whole, apart = _Values(per_dp_rank=False), _Values(per_dp_rank=True)
+    for stretch in _stretches(blocks):
+        yield whole.of(stretch)
+        labelled = stretch.filter(pl.col("dp_rank").is_not_null())
+        if labelled.height:
+            yield apart.of(labelled)
 
 
-def _metrics(blocks: Iterable[pl.DataFrame], *, per_dp_rank: bool) -> Iterator[pl.DataFrame]:
-    """Folded and derived values, a stretch of time at a time.
+class _Values:
+    """Folded and derived values of one stretch after another.
 
     A counter's last scrape of a stretch is carried into the next, so that no interval is lost between them.
     """
-    carried = fold(_EMPTY)
-    for stretch in _stretches(blocks):
-        samples = stretch.filter(pl.col("dp_rank").is_not_null()) if per_dp_rank else stretch
-        folded = fold(samples, per_dp_rank=per_dp_rank)
+
+    def __init__(self, *, per_dp_rank: bool) -> None:
+        self._per_dp_rank = per_dp_rank
+        self._carried = fold(_EMPTY)
+
+    def of(self, stretch: pl.DataFrame) -> pl.DataFrame:
+        folded = fold(stretch, per_dp_rank=self._per_dp_rank)
         is_counter = pl.col("metric").str.contains(f"({'|'.join(RAW_ENDINGS)})$")
         gauges = folded.filter(~is_counter & ~pl.col("metric").is_in(list(DERIVED)))
-        counters = pl.concat([carried, folded.filter(is_counter)])
-        parts = [gauges] + [
-            derive(counters, derived).select(pl.lit(name).alias("metric"), *SERIES, "ts", "value")
-            for name, derived in DERIVED.items()
-        ]
-        yield pl.concat(parts)
-        carried = counters.sort("ts", maintain_order=True).unique(
+        counters = pl.concat([self._carried, folded.filter(is_counter)])
+        self._carried = counters.sort("ts", maintain_order=True).unique(
             ["metric", *SERIES], keep="last", maintain_order=True
+        )
+        return pl.concat(
+            [gauges]
+            + [
+                derive(counters, derived).select(
+                    pl.lit(name).alias("metric"), *SERIES, "ts", "value"
+                )
+                for name, derived in DERIVED.items()
+            ]
         )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import polars as pl
 import pytest
 from builders.streams import T
@@ -76,7 +78,7 @@ def test_phases_are_cut_by_time_and_none_is_lost(tmp_path):
     run, slices, files = written(tmp_path / "run", 9000)
     spans = [(entry.keys["t0"], entry.keys["t1"]) for entry in slices["phases"]]
     assert len(spans) > 1
-    assert all(a[0][1] < b[0][0] for a, b in zip(spans, spans[1:], strict=False))
+    assert all(a[0][1] < b[0][0] for a, b in pairwise(spans))
     told = read_slices(files.__getitem__, slices["phases"]).sort("node", "gpu", "t0")
     assert told.select("name", "t0", "t1").equals(run.table("phases").select("name", "t0", "t1"))
 

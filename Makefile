@@ -74,6 +74,7 @@ stress: assets browser
 
 bench: assets
 	PYTHONPATH=tests $(BIN)/python tests/benchmarks/bench_build.py
+	PYTHONPATH=tests $(BIN)/python tests/benchmarks/bench_telemetry.py
 	PYTHONPATH=tests $(BIN)/python tests/benchmarks/bench_collector.py
 	PYTHONPATH=tests $(BIN)/python tests/benchmarks/bench_faulttol.py
 

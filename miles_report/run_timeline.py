@@ -28,7 +28,7 @@ from miles_report.tables.lanes import lanes_table
 from miles_report.tables.mfu import mfu_table
 from miles_report.tables.outliers import TOP, latest_start, lowest_util, slowest_phase
 from miles_report.tables.phase_records import Window, phase_records
-from miles_report.tables.phases import phases_table
+from miles_report.tables.phases import MANAGER, phases_table
 from miles_report.tables.step_phases import overlap, step_phases_table, step_windows
 from miles_report.tables.telemetry_absences import Recorded, telemetry_absences
 from miles_report.tables.thinning import PER_BUCKET
@@ -164,6 +164,22 @@ def step_times(run: Run) -> pl.DataFrame:
         how="left",
         maintain_order="left",
     )
+
+
+def process_phases(run: Run) -> pl.DataFrame:
+    """Phases that no lane shows, since the process that reported them named no GPU.
+
+    Returns:
+        name, t0, t1, node, rank (-1: none), role, open; by role (trainers first), rank, node and t0. The rollout manager's stand on
+        the GPUs of its engines where there are any, and here where no GPU is known at all.
+    """
+    timeline = run.timeline
+    records = timeline.records(Window()).filter(pl.col("gpus").list.len() == 0)
+    if timeline.lanes.height:
+        records = records.filter((pl.col("role") != MANAGER).fill_null(value=True))
+    is_manager = (pl.col("role") == MANAGER).fill_null(value=False)
+    ordered = records.sort(is_manager, "role", "rank", "node", "t0", "order")
+    return ordered.select("name", "t0", "t1", "node", "rank", "role", "open")
 
 
 def _step_phases(run: Run) -> pl.DataFrame:

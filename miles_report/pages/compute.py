@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -24,6 +25,7 @@ from miles_report.pages.compute_series import (
     lane_name,
     lane_rows,
     ordered,
+    process_rows,
     spread_rows,
     step_rows,
 )
@@ -44,6 +46,9 @@ BUCKETS = 240
 
 MOST_CHOSEN = 32
 """Lanes of a larger run that are drawn at once."""
+
+MOST_DRAWN = 4000
+"""Phases of processes without a GPU in the picture of the run; more are drawn by script alone."""
 
 STEPS_SHOWN = 60
 """Newest steps in the picture of where their time went."""
@@ -108,7 +113,7 @@ def compute_page(tables: Mapping[str, pl.DataFrame], outliers: Mapping[str, pl.D
     """The value of compute.html.
 
     Args:
-        tables: lanes, topology, step_phases, bubbles, mfu, advisories, run, step_times (see `run_timeline`); fleet and, up to `MOST_LANES` lanes, carpet (of
+        tables: lanes, topology, step_phases, bubbles, mfu, advisories, run, step_times and process_phases (see `run_timeline`); fleet and, up to `MOST_LANES` lanes, carpet (of
             phases) over the whole run with `BUCKETS` buckets.
         outliers: words of each pick to its rows of `outliers`, worst first.
     """
@@ -121,14 +126,14 @@ def compute_page(tables: Mapping[str, pl.DataFrame], outliers: Mapping[str, pl.D
     }
     phases = _phases(tables)
     picks = [pick for why, rows in outliers.items() for pick in _picks(why, rows)]
-    is_empty = lanes.is_empty() and tables["topology"].is_empty()
+    is_empty = all(tables[name].is_empty() for name in ("lanes", "topology", "process_phases"))
     is_alive = start is not None and not is_empty
     advices = [_advice(row, start or 0.0) for row in tables["advisories"].iter_rows(named=True)]
     return Page(
         path="compute.html",
         template="compute.html",
         title="Compute",
-        subtitle=_subtitle(lanes),
+        subtitle=_subtitle(tables),
         section="compute",
         view="compute" if is_alive else "",
         data=_data(tables, start, picks) if start is not None and is_alive else {},
@@ -187,9 +192,14 @@ def _word(node: str, gpu: int) -> str:
     return f"gpu:{node}:{gpu}"
 
 
-def _subtitle(lanes: pl.DataFrame) -> str:
+def _subtitle(tables: Mapping[str, pl.DataFrame]) -> str:
+    lanes = tables["lanes"]
     if lanes.is_empty():
-        return "no GPU is known"
+        ranks = tables["process_phases"].filter(pl.col("rank") >= 0)["rank"].n_unique()
+        engines = tables["topology"]["addr"].n_unique()
+        known = [(ranks, "rank"), (engines, "engine")]
+        words = [shown.plural(n, word) for n, word in known if n]
+        return ", ".join([*words, "no GPU is known"])
     nodes = lanes["node"].n_unique()
     return f"{shown.plural(lanes.height, 'GPU')} on {shown.plural(nodes, 'node')}"
 
@@ -214,7 +224,7 @@ def _numbers(tables: Mapping[str, pl.DataFrame]) -> list[Stat]:
 def _overview(tables: Mapping[str, pl.DataFrame], start: float) -> Figure | None:
     lanes, fleet = tables["lanes"], tables["fleet"]
     if lanes.is_empty():
-        return None
+        return _processes(tables, start)
     end = float(fleet["t1"][-1]) - start
     span = f"{shown.plural(lanes.height, 'GPU lane')} over {shown.elapsed(end)}"
     if lanes.height > MOST_LANES:
@@ -232,6 +242,19 @@ def _overview(tables: Mapping[str, pl.DataFrame], start: float) -> Figure | None
         lane_bands(rows, names, end / 60),
         alt=f"Phases of {span}",
         tokens=TOKENS,
+    )
+
+
+def _processes(tables: Mapping[str, pl.DataFrame], start: float) -> Figure | None:
+    """Phases by rank, where no GPU is known; null where they are too many to be drawn so."""
+    phases = tables["process_phases"]
+    if not 0 < phases.height <= MOST_DRAWN:
+        return None
+    rows, names = process_rows(phases, start)
+    seconds = float(tables["run"]["t1"][0]) - start
+    alt = f"Phases of {shown.plural(len(names), 'process', 'processes')} over {shown.elapsed(seconds)}"
+    return render.figure(
+        "compute overview", lane_bands(rows, names, seconds / 60), alt=alt, tokens=TOKENS
     )
 
 
@@ -261,7 +284,8 @@ def _phases(tables: Mapping[str, pl.DataFrame]) -> list[str]:
     names = [
         name.removeprefix("phase.") for name in tables["fleet"].columns if name.startswith("phase.")
     ]
-    return ordered(name for name in (*names, *tables["step_phases"]["phase"]) if name != NO_PHASE)
+    others = (tables["step_phases"]["phase"], tables["process_phases"]["name"])
+    return ordered(name for name in (*names, *chain(*others)) if name != NO_PHASE)
 
 
 def _legend(name: str) -> Legend:

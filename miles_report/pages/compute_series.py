@@ -13,6 +13,9 @@ from miles_report.schema.vocabulary import PHASES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+IDLE = ("initialize", "train_wait", "sleep")
+"""Painted below other phases."""
+
 SHARE = "phase."
 """Columns of `fleet` that begin so are shares of phases."""
 
@@ -132,3 +135,36 @@ def spread_rows(fleet: pl.DataFrame, start: float) -> pl.DataFrame:
         for x, p10, p50, p90, low in rows.iter_rows()
     ]
     return rows.with_columns(pl.Series("text", texts, dtype=pl.String))
+
+
+def process_rows(phases: pl.DataFrame, start: float) -> tuple[pl.DataFrame, list[str]]:
+    """Phases of processes without a GPU as the picture wants them, and the names of its rows from the top.
+
+    Args:
+        phases: `process_phases`.
+        start: of the run, Unix seconds.
+
+    Returns:
+        lane, x, x2 (minutes since the start), phase, text, in the order in which they are painted: waiting first.
+    """
+    rows = []
+    names: dict[str, None] = {}
+    columns = ("name", "t0", "t1", "rank", "role")
+    for name, t0, t1, rank, role in phases.select(columns).iter_rows():
+        lane = process_name(rank, role)
+        names[lane] = None
+        text = (
+            f"{label_of(name)}, {lane}, {shown.elapsed(t0 - start)} to {shown.elapsed(t1 - start)}"
+        )
+        rows.append((lane, (t0 - start) / 60, (t1 - start) / 60, name, text, name not in IDLE))
+    schema = {"lane": pl.String, "x": pl.Float64, "x2": pl.Float64, "phase": pl.String, "text": pl.String, "works": pl.Boolean}  # fmt: skip
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    return frame.sort("works", "x", maintain_order=True).drop("works"), list(names)
+
+
+def process_name(rank: int, role: str | None) -> str:
+    """A process without a GPU as pages name it; a trainer by its rank alone."""
+    words = (role or "process").replace("_", " ")
+    if rank < 0:
+        return words
+    return f"rank {rank}" if role in {None, "train"} else f"{words} rank {rank}"

@@ -18,7 +18,7 @@ from miles_report.pages.query import query_page
 from miles_report.pages.rollouts import rollouts_page
 from miles_report.pages.rollouts_rows import EVAL_SCHEMA
 from miles_report.pages.sample import dynamic_page
-from miles_report.run_timeline import step_times
+from miles_report.run_timeline import process_phases, step_times
 from miles_report.site.html import RailEntry
 from miles_report.site.records import READING_SCHEMA
 from miles_report.site.step_output import write_table
@@ -91,6 +91,7 @@ def compute_overview(run: Run, tables: Mapping[str, pl.DataFrame]) -> Page:
         **tables,
         "fleet": run.table("fleet", buckets=BUCKETS),
         "step_times": step_times(run),
+        "process_phases": process_phases(run),
     }
     if tables["lanes"].height <= MOST_LANES:
         wide["carpet"] = run.table("carpet", metric="phase", buckets=BUCKETS)

@@ -11,6 +11,7 @@ same with one metric a file. `phases` and `gpu_processes` are cut by time. What 
 | engine_series | metric (its row in `engine_metrics`), ts |
 | engine_levels | width_s, metric, ts |
 | phases | t0, t1 |
+| process_phases | t0, t1; only where a process named no GPU, see `run_timeline.process_phases` |
 | gpu_processes | ts |
 
 Stretches begin at multiples of their length since the epoch, and files are numbered by time: while a run grows, those of
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from miles_report.run_timeline import process_phases
 from miles_report.slices.encoding import encode_table
 from miles_report.tables.frames import empty_table
 from miles_report.tables.pyramid import RAW_TILE_S
@@ -51,7 +53,7 @@ ROWS_A_STRETCH = 1 << 15
 def write_telemetry(
     run: Run, tables: Mapping[str, pl.DataFrame], writer: SiteWriter
 ) -> dict[str, tuple[Slice, ...]]:
-    """Writes gpu_util, gpu_levels, engine_series, engine_levels, phases and gpu_processes.
+    """Writes gpu_util, gpu_levels, engine_series, engine_levels, phases, process_phases and gpu_processes.
 
     Args:
         run: the opened dump; the streams of samples are read block by block, twice the block at a time in memory.
@@ -59,7 +61,7 @@ def write_telemetry(
         writer: takes the files.
 
     Returns:
-        What the catalogue says of them; tables of levels are left out where there are none.
+        What the catalogue says of them; tables that only a site has are left out where they are empty.
 
     Raises:
         BuildError: the disk refuses.
@@ -68,7 +70,9 @@ def write_telemetry(
     metrics = {name: row for row, name in enumerate(tables["engine_metrics"]["metric"])}
     gpus = gpu_tiles(timeline.gpu_samples(None, None), timeline.coded(), lanes)
     engines = engine_tiles(timeline.engine_blocks(None, None))
+    alone = process_phases(run)
     return {
+        **({"process_phases": _by_time(alone, "process_phases", ("t0", "t1"), writer)} if alone.height else {}),
         **_pyramid(gpus, _Shape("gpu_util", "gpu_levels", lambda tile: _gpu_rows(tile, lanes)), writer),
         **_pyramid(engines, _Shape("engine_series", "engine_levels", lambda tile: _engine_rows(tile, metrics)), writer),
         "phases": _by_time(tables["phases"], "phases", ("t0", "t1"), writer),

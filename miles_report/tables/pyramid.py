@@ -38,6 +38,9 @@ LATE_S = 900.0
 MOST_HELD = 1 << 21
 """Rows held before complete tiles are given out."""
 
+MOST_COMPARED = 1 << 16
+"""Samples that are looked at for the sampling interval."""
+
 MOST_ROWS = 1 << 17
 """Rows of a tile; larger ones are split by time. 128 Ki rows of three numbers stay below 1 MiB."""
 
@@ -91,7 +94,11 @@ def sampling_interval(rows: pl.DataFrame, keys: Sequence[str]) -> float:
         rows: samples of some stretch; needs ts.
         keys: columns that tell series apart.
     """
-    steps = rows.sort(*keys, "ts").select(pl.col("ts").diff().over(keys).alias("step"))
+    steps = (
+        rows.head(MOST_COMPARED)
+        .sort(*keys, "ts")
+        .select(pl.col("ts").diff().over(keys).alias("step"))
+    )
     median = steps.filter(pl.col("step") > 0)["step"].median()
     return float(median) if isinstance(median, int | float) else 1.0
 

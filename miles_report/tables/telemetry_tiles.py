@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -9,7 +11,7 @@ import polars as pl
 from miles_report.tables.engine_catalog import DERIVED, RAW_ENDINGS
 from miles_report.tables.engine_series import SERIES, derive, fold
 from miles_report.tables.lane_grid import place_of
-from miles_report.tables.pyramid import LATE_S, RAW_TILE_S, Series, tiles
+from miles_report.tables.pyramid import LATE_S, RAW_TILE_S, Series, sampling_interval, tiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -19,14 +21,7 @@ if TYPE_CHECKING:
 READINGS = ("util", "mem_mb", "power_w")
 
 LANES_A_TILE = (8, 64)
-"""Lanes of a tile of samples and of a coarse one: a zoom looks at few lanes closely or at many from afar."""
-
-GPU_SERIES = Series(
-    keys=("index",),
-    values=READINGS,
-    group=lambda level: pl.col("index") // LANES_A_TILE[min(level, 1)],
-)
-"""Lanes by their index in the `lanes` table; a tile holds neighbours."""
+"""Lanes of a tile of samples read once a second and of a coarse one: a zoom looks at few lanes closely or at many from afar."""
 
 ENGINE_SERIES = Series(
     keys=("metric", *SERIES), values=("value",), group=lambda _level: pl.col("metric")
@@ -57,7 +52,22 @@ def gpu_tiles(
         block.with_columns(pl.Series("index", places[block["lane"].to_numpy()], dtype=pl.Int32))
         for block in samples
     )
-    return tiles(rows, GPU_SERIES, widths=widths)
+    first = next(rows, None)
+    if first is None:
+        return iter(())
+    a_tile = lanes_a_tile(sampling_interval(first, ("index",)))
+    series = Series(
+        keys=("index",),
+        values=READINGS,
+        group=lambda level: pl.col("index") // (LANES_A_TILE[1] if level else a_tile),
+    )
+    return tiles(chain([first], rows), series, widths=widths)
+
+
+def lanes_a_tile(interval_s: float) -> int:
+    """Neighbouring lanes of a tile of samples: so many more as they are taken more rarely, by powers of two."""
+    least, most = LANES_A_TILE
+    return min(most, least << int(math.log2(max(interval_s, 1.0))))
 
 
 def engine_tiles(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -16,10 +15,9 @@ import tempfile
 import time
 from pathlib import Path
 
-TESTS = Path(__file__).resolve().parents[1]
-MIB = 1 << 20
+from benchmarks.figures import MIB, TRIES, Figure, apart, best, show
+
 WORKER_MIB = 450
-TRIES = 3
 
 
 def load_files(dump: Path, steps: int) -> dict[str, float]:
@@ -85,35 +83,19 @@ def _files(dump: Path, step: int) -> list[Path]:
     ]
 
 
-def _apart(task: str, *arguments: object) -> dict[str, float]:
-    """Runs one of the functions above in a fresh process."""
-    paths = os.pathsep.join([str(TESTS), str(TESTS.parent)])
-    done = subprocess.run(
-        [sys.executable, __file__, "--task", task, *map(str, arguments)],
-        check=True,
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": paths},
-    )
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def _best(task: str, *arguments: object, key: str = "seconds") -> dict[str, float]:
-    return min((_apart(task, *arguments) for _ in range(TRIES)), key=lambda found: found[key])
-
-
-def measure(root: Path, steps: int) -> list[tuple[str, float, str, float, bool]]:
-    """All figures: (name, value, unit, budget, whether more is better)."""
+def measure(root: Path, steps: int) -> list[Figure]:
+    """All figures."""
     from builders.sites import large_step, small_run
 
     dump = root / "large"
     for step in range(steps):
         large_step(dump, step)
-    load = _best("load", dump, steps)
+    load = best(__file__, "load", dump, steps)
     per_load = load["seconds"] / (steps - 1)
     one, two = (
         min(
             (
-                _apart("build", dump, root / f"site-{jobs}-{number}", jobs)
+                apart(__file__, "build", dump, root / f"site-{jobs}-{number}", jobs)
                 for number in range(TRIES)
             ),
             key=lambda found: found["seconds"],
@@ -142,7 +124,7 @@ def measure(root: Path, steps: int) -> list[tuple[str, float, str, float, bool]]
     ]
     for many in (50, 200):
         small_run(root / f"small-{many}", steps=many)
-        found = _best("rebuild", root / f"small-{many}", root / f"site-{many}")
+        found = best(__file__, "rebuild", root / f"small-{many}", root / f"site-{many}")
         figures.append((f"nothing changed, {many} steps", found["seconds"], "s", 2.0, False))
     return figures
 
@@ -164,14 +146,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         figures = measure(Path(folder), given.steps)
-    print(f"{'':38}{'measured':>12}{'budget':>12}")
-    for name, value, unit, budget, more in figures:
-        has_budget = budget == budget  # noqa: PLR0124 - NaN: none
-        limit = f"{'≥' if more else '≤'} {budget:.2f}" if has_budget else ""
-        verdict = (
-            "" if not has_budget or (value >= budget if more else value <= budget) else "  over"
-        )
-        print(f"{name:38}{value:>9.2f} {unit:<3}{limit:>11}{verdict}")
+    show(figures)
 
 
 if __name__ == "__main__":

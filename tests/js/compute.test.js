@@ -97,6 +97,8 @@ test('the state of an address is the one that is written', () => {
   assert.equal(readState(url({}), RUN, []).overlay, null);
 });
 
+const NONE = frame([]);
+NONE.columns = { node: [], rank: [], role: [] };
 const TOPOLOGY = frame([
   { t0: 0, t1: 50, addr: 'http://n1:1', engine_rank: 0, gpus: ['n1:0'] },
   { t0: 50, t1: 80, addr: 'http://n1:1', engine_rank: 0, gpus: ['n1:0'] },
@@ -106,7 +108,7 @@ const TOPOLOGY = frame([
 
 test('a lane knows its engines in time; engines without a GPU have rows of their own', () => {
   const lanes = readLanes(frame([{ index: 0, node: 'n1', gpu: 0, ranks: [3], engine_addrs: ['http://n1:1'], roles: ['rollout', 'train'] }]));
-  const [gpu, engine] = rowsOf(lanes, TOPOLOGY);
+  const [gpu, engine] = rowsOf(lanes, TOPOLOGY, NONE);
   assert.deepEqual(gpu.stays.map(({ addr, from, to }) => [addr, from, to]), [['http://n1:1', 0, 80], ['http://n1:2', 80, Infinity]]);
   assert.equal(gpu.title, 'rank 3');
   assert.equal(gpu.note, 'train and rollout share it');
@@ -117,7 +119,7 @@ test('a lane knows its engines in time; engines without a GPU have rows of their
 
 test('of a large fleet some lanes are drawn, in the order of the words, and told so', () => {
   const lanes = readLanes(frame(CASES.lanes));
-  const rows = rowsOf(lanes, TOPOLOGY);
+  const rows = rowsOf(lanes, TOPOLOGY, NONE);
   const settings = { most: 4, limit: 2, usual: ['g:3', 'g:1'] };
   const usual = chosenRows(rows, [], settings);
   assert.deepEqual(usual.rows.map(row => row.lane?.index), [3, 1]);
@@ -127,6 +129,18 @@ test('of a large fleet some lanes are drawn, in the order of the words, and told
   assert.equal(chosenRows(rows, ['engine:far'], settings).rows[0].key, 'http://far:9');
   assert.deepEqual(chosenRows(rows, ['bogus'], settings), { rows: [], words: 'no lane matches' });
   assert.deepEqual(chosenRows(rows, ['bogus', 'g:1'], settings).rows.map(row => row.lane?.index), [1]);
+});
+
+test('a process without a GPU has a row and its phases', () => {
+  const records = frame([
+    { name: 'train', t0: 0, t1: 9, node: 'n', rank: 1, role: 'train', open: false },
+    { name: 'rollout', t0: 0, t1: 9, node: 'n', rank: -1, role: 'rollout_manager', open: false },
+  ]);
+  const rows = rowsOf([], { ...TOPOLOGY, length: 0 }, records);
+  assert.deepEqual(rows.map(row => row.title), ['rank 1', 'rollout manager']);
+  const phases = phasesByLane(records);
+  assert.deepEqual(rows.map(row => phases.get(row.key)?.[0].name), ['train', 'rollout']);
+  assert.deepEqual(chosenRows(rows, ['rank:1'], { most: 64, limit: 32, usual: [] }).rows, [rows[0]]);
 });
 
 test('of nested phases the one that began last is seen, and waiting never hides work', () => {
@@ -191,7 +205,7 @@ test('a level keeps least, mean and greatest', () => {
 });
 
 test('under the pointer stands what the tables say, and what is missing is said', () => {
-  const row = rowsOf(readLanes(frame([{ index: 0, node: 'n1', gpu: 0, ranks: [3], engine_addrs: [], roles: [] }])), TOPOLOGY)[0];
+  const row = rowsOf(readLanes(frame([{ index: 0, node: 'n1', gpu: 0, ranks: [3], engine_addrs: [], roles: [] }])), TOPOLOGY, NONE)[0];
   const gpu = seriesOf(frame([{ ts: 10, util: null, mem_mb: 39000, power_w: 0 }, { ts: 11, util: 7, mem_mb: 39000, power_w: 0 }]), ['util', 'mem_mb', 'power_w'], 0, () => 'x').get('x') ?? null;
   /** @type {any} */
   const scene = { row, phases: [{ name: 'rollout', from: 0, to: 60, rank: 3, open: true }], gpu, engines: new Map(), shown: ['util'], tops: {} };

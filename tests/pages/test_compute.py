@@ -11,6 +11,7 @@ from miles_report.pages.compute_series import (
     fleet_rows,
     lane_rows,
     ordered,
+    process_rows,
     spread_rows,
     step_rows,
 )
@@ -48,6 +49,11 @@ def step_times(*rows):
     return pl.DataFrame([{key: row.get(key) for key in schema} for row in rows], schema=schema)
 
 
+def process_phases(*rows):
+    schema = {"name": pl.String, "t0": pl.Float64, "t1": pl.Float64, "node": pl.String, "rank": pl.Int64, "role": pl.String, "open": pl.Boolean}  # fmt: skip
+    return pl.DataFrame([{key: row.get(key) for key in schema} for row in rows], schema=schema)
+
+
 def tables(n_lanes, **changed):
     lanes = table("lanes", *({"index": i, "node": "n0", "gpu": i} for i in range(n_lanes)))
     carpet = table(
@@ -59,6 +65,7 @@ def tables(n_lanes, **changed):
         "fleet": fleet(rollout=[1.0, 1.0, 0.0], none=[0.0, 0.0, 1.0]),
         "carpet": carpet,
         "run": table("run", {"t0": 100.0, "t1": 130.0}),
+        "process_phases": process_phases(),
         "step_times": step_times({"step": 3, "t0": 101.0, "t1": 125.0, "wait_ratio": 0.25}),
         **{name: empty_table(name) for name in ("topology", "step_phases", "bubbles", "mfu", "advisories")},
     } | changed  # fmt: skip
@@ -207,3 +214,20 @@ def test_engines_alone_have_an_axis_too():
     page = compute_page(tables(0, topology=topology, fleet=empty_table("fleet")), {})
     assert (page.view, page.data["start"], page.data["end"]) == ("compute", 100.0, 130.0)
     assert not page.data["has_gpus"]
+
+
+def test_without_a_gpu_processes_have_the_rows():
+    rank = {"node": "n", "rank": 1, "role": "train", "open": False}
+    phases = process_phases(
+        {"name": "rollout", "t0": 100.0, "t1": 110.0, "node": "n", "rank": -1, "role": "rollout_manager"},
+        {"name": "train", "t0": 110.0, "t1": 130.0, **rank},
+        {"name": "train_wait", "t0": 105.0, "t1": 112.0, **rank},
+    )  # fmt: skip
+    rows, names = process_rows(phases, 100.0)
+    assert names == ["rollout manager", "rank 1"]
+    assert rows["phase"].to_list() == ["train_wait", "rollout", "train"]  # waiting is painted first
+    page = compute_page(tables(0, process_phases=phases), {})
+    assert page.subtitle == "1 rank, no GPU is known"
+    assert page.values["overview"].alt == "Phases of 2 processes over +0:00:30"
+    assert "var(--p-rollout)" in page.values["overview"].svg
+    assert [phase.label for phase in page.values["legend"]] == ["Rollout", "Train wait", "train"]

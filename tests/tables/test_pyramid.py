@@ -14,7 +14,7 @@ from miles_report.tables.pyramid import (
     sampling_interval,
     tiles,
 )
-from miles_report.tables.telemetry_tiles import LANES_A_TILE, engine_tiles, gpu_tiles
+from miles_report.tables.telemetry_tiles import engine_tiles, gpu_tiles, lanes_a_tile
 
 SERIES = Series(keys=("lane",), values=("v",), group=lambda _level: pl.col("lane") // 2)
 
@@ -142,7 +142,6 @@ def test_gpu_tiles_hold_every_sample_once_and_every_extreme(tmp_path):
         == table.select("util", "mem_mb", "power_w").rows()
     )
     assert {tile.group for tile in made if tile.level == 0} == {0, 1}
-    assert LANES_A_TILE == (8, 64)
     for level in (1, 2, 3, 4):
         part = pl.concat([tile.rows for tile in made if tile.level == level])
         assert (part["util_min"].min(), part["util_max"].max()) == (0, 100)
@@ -214,3 +213,10 @@ def test_engine_tiles_hold_what_the_table_holds_also_across_stretches(tmp_path):
 def test_times_beyond_any_calendar_have_their_own_tiles():
     made = list(tiles([rows((0, 1e300, 1), (0, -1e300, 2), (0, 5.0, 3))], SERIES, widths=(8,)))
     assert [tile.rows["v"].to_list() for tile in made if tile.level == 0] == [[2], [3], [1]]
+
+
+@pytest.mark.parametrize(
+    ("interval_s", "lanes"), [(0.1, 8), (1, 8), (1.9, 8), (2, 16), (5, 32), (10, 64), (3600, 64)]
+)
+def test_rare_samples_of_more_lanes_share_a_tile(interval_s, lanes):
+    assert lanes_a_tile(interval_s) == lanes

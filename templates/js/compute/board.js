@@ -27,6 +27,7 @@ import { isWhole, moved, zoomed } from './window.js';
 
 const REQUESTS = 'requests';
 const READ_PAUSE_MS = 90;
+const BAND_HEIGHT = 36;
 /** @type {Requests} */
 const NO_REQUESTS = { lives: [], steps: [], problem: '' };
 
@@ -92,7 +93,7 @@ export function createBoard(context, base, { whole, onSpan }) {
     for (const [addr, series] of view.engines) if (addrs.has(addr)) tops.overlay = Math.max(tops.overlay, topOf(series.values.value.high));
     const hasGpus = view.gpus.size > 0;
     const parts = [
-      rows.some(row => row.lane) ? 'band: phase' : '',
+      rows.some(row => view.phases.has(row.key)) ? 'band: phase' : '',
       hasGpus && state.shown.includes('util') ? 'area: utilization, 0 to 100 %' : '',
       hasGpus && state.shown.includes('mem_mb') ? `dashes: memory, 0 to ${number(tops.mem_mb)} MiB` : '',
       hasGpus && state.shown.includes('power_w') ? `red line: power, 0 to ${number(tops.power_w)} W` : '',
@@ -102,7 +103,7 @@ export function createBoard(context, base, { whole, onSpan }) {
   }
 
   function setItems() {
-    const items = rows.map(row => ({ key: row.key, title: row.title, detail: row.detail, note: row.note, height: ROW_HEIGHT, marked: row.note !== '' && row.lane !== null, wraps: false }));
+    const items = rows.map(row => ({ key: row.key, title: row.title, detail: row.detail, note: row.note, height: heightOf(row), marked: row.note !== '' && row.lane !== null, wraps: false }));
     if (hasRequests(requests)) {
       const detail = requests.lives.length ? `${plural(requests.lives.length, 'sample')} of ${plural(requests.steps.length, 'step')}, by first event` : requests.problem || 'none in this window';
       items.push({ key: REQUESTS, title: 'requests', detail, note: '', height: requests.lives.length ? REQUESTS_HEIGHT : ROW_HEIGHT, marked: false, wraps: true });
@@ -249,6 +250,11 @@ export function createBoard(context, base, { whole, onSpan }) {
       tooltip.dispose();
     },
   };
+}
+
+/** @param {Row} row @returns {number} pixels: of a process without GPU and engine there is a band alone */
+function heightOf({ lane, stays }) {
+  return lane || stays.length ? ROW_HEIGHT : BAND_HEIGHT;
 }
 
 /** @param {Requests} requests @returns {boolean} */

@@ -40,10 +40,10 @@ const FOLDED = null;
 export async function readBase(context) {
   const catalog = await context.catalog();
   const read = (/** @type {string} */ table) => readTable(context, catalog, table);
-  const [lanes, topology, metrics, incidents] = await Promise.all(['lanes', 'topology', 'engine_metrics', 'incidents'].map(read));
+  const [lanes, topology, metrics, incidents, processes] = await Promise.all(['lanes', 'topology', 'engine_metrics', 'incidents', 'process_phases'].map(read));
   return {
     catalog,
-    rows: rowsOf(readLanes(lanes), topology),
+    rows: rowsOf(readLanes(lanes), topology, processes),
     metrics: Array.from(metrics.columns.metric ?? []),
     steps: stepSpans(context.page.steps),
     faults: faultSpans(incidents),
@@ -153,10 +153,10 @@ export function createReader(context, { catalog, rows, metrics }) {
      * @returns {Promise<View>} rejects as readSlice does
      */
     async read(shown, span, overlay, pixels) {
-      const [phases, gpuSeries, engineSeries] = await Promise.all([
-        readPhases(span), gpus(shown, span, pixels), overlay ? engines(overlay, span, pixels) : new Map(),
+      const [phasesOf, gpuSeries, engineSeries] = await Promise.all([
+        phases(span), gpus(shown, span, pixels), overlay ? engines(overlay, span, pixels) : new Map(),
       ]);
-      return { phases, gpus: gpuSeries, engines: engineSeries };
+      return { phases: phasesOf, gpus: gpuSeries, engines: engineSeries };
     },
     /**
      * @param {Row} row
@@ -177,12 +177,15 @@ export function createReader(context, { catalog, rows, metrics }) {
 
   /**
    * @param {Span} span
-   * @returns {Promise<Map<string, Phase[]>>}
+   * @returns {Promise<Map<string, Phase[]>>} of GPUs and of processes without one
    */
-  function readPhases(span) {
-    const slices = catalog.slices('phases').filter(({ keys: { t0, t1 } }) => (!t0 || t0[0] <= span[1]) && (!t1 || t1[1] >= span[0]));
-    return newest('phases', slices.map(slice => slice.path).join(' '), async () =>
-      phasesByLane(concatFrames(await Promise.all(slices.map(slice => readSlice(context, slice))))));
+  async function phases(span) {
+    const both = await Promise.all(['phases', 'process_phases'].map(table => {
+      const slices = catalog.slices(table).filter(({ keys: { t0, t1 } }) => (!t0 || t0[0] <= span[1]) && (!t1 || t1[1] >= span[0]));
+      return newest(table, slices.map(slice => slice.path).join(' '), async () =>
+        phasesByLane(concatFrames(await Promise.all(slices.map(slice => readSlice(context, slice))))));
+    }));
+    return new Map(both.flatMap(found => [...found]));
   }
 }
 

@@ -86,6 +86,7 @@ export function drawRow(pen, scene, span, width, ink) {
     if (shown.includes('mem_mb')) drawLine(pen, gpu, 'mem_mb', tops.mem_mb, span, width, { across: [0, width], colour: ink.memory, dashed: true });
     if (shown.includes('power_w')) drawLine(pen, gpu, 'power_w', tops.power_w, span, width, { across: [0, width], colour: ink.power });
   }
+  if (!row.lane && !row.stays.length) return;
   pen.fillStyle = ink.base;
   pen.fillRect(0, PLOT.top + PLOT.height, width, 1);
   const x = (/** @type {number} */ time) => (time - span[0]) / (span[1] - span[0]) * width;

@@ -30,7 +30,7 @@ export function hoverRows(scene, time, { metric, processes, moment }) {
     const rank = phase.rank === null ? '' : `, rank ${phase.rank}`;
     rows.push({ label: 'Phase', value: labelOf(phase.name) + rank });
     rows.push({ label: 'Since', value: moment(phase.from), detail: phase.open ? 'not ended' : `lasts ${seconds(phase.to - phase.from)}` });
-  } else if (scene.row.lane) {
+  } else if (scene.row.lane || scene.phases.length) {
     rows.push({ label: 'Phase', value: 'none' });
   }
   if (scene.gpu) {

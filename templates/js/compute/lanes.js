@@ -15,7 +15,8 @@
  * @property {string} title
  * @property {string} detail
  * @property {string} note "" or what marks the lane: trainer and engine on one device
- * @property {Lane | null} lane null for an engine without a GPU
+ * @property {Lane | null} lane null where no GPU is known
+ * @property {Lane} asked what the words that choose lanes are tested on
  * @property {Stay[]} stays engines on it, in time order
  */
 
@@ -42,9 +43,10 @@ export function laneKey(node, gpu) {
 /**
  * @param {Lane[]} lanes
  * @param {Frame} topology
- * @returns {Row[]} GPUs in their order, then engines without one by address
+ * @param {Frame} processes the table `process_phases`
+ * @returns {Row[]} GPUs in their order, then processes and engines without one
  */
-export function rowsOf(lanes, topology) {
+export function rowsOf(lanes, topology, processes) {
   /** @type {Map<string, Stay[]>} */
   const stays = new Map();
   /** @type {Map<string, Stay[]>} */
@@ -58,7 +60,7 @@ export function rowsOf(lanes, topology) {
   }
   const rows = lanes.map(lane => gpuRow(lane, joined(stays.get(laneKey(lane.node, lane.gpu)) ?? [])));
   const engines = [...homeless].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, found]) => engineRow(name, joined(found)));
-  return [...rows, ...engines];
+  return [...rows, ...processRows(processes), ...engines];
 }
 
 /**
@@ -75,7 +77,7 @@ function gpuRow(lane, stays) {
   const place = `${lane.node} gpu ${lane.gpu}`;
   const shared = lane.roles.includes('train') && lane.roles.includes('rollout');
   return {
-    key: laneKey(lane.node, lane.gpu), lane, stays,
+    key: laneKey(lane.node, lane.gpu), lane, asked: lane, stays,
     title: names[0] ?? place,
     detail: names.length ? [names[1], place].filter(Boolean).join(', ') : '',
     note: shared ? 'train and rollout share it' : '',
@@ -90,11 +92,56 @@ function gpuRow(lane, stays) {
 function engineRow(addr, stays) {
   const ranks = [...new Set(stays.map(stay => stay.rank).filter(rank => rank !== null))];
   return {
-    key: addr, lane: null, stays,
+    key: addr, lane: null, stays, asked: { ...NOWHERE, addrs: [addr], roles: ['rollout'] },
     title: ranks.length ? `engine ${ranks.join(', ')}` : 'engine',
     detail: addr.replace(/^https?:\/\//, ''),
-    note: 'no GPU known',
+    note: '',
   };
+}
+
+/** @type {Lane} */
+const NOWHERE = { index: -1, node: '', gpu: -1, ranks: [], addrs: [], roles: [] };
+
+/**
+ * @param {string} node
+ * @param {number} rank
+ * @param {string | null} role
+ * @returns {string} key of the row of a process without a GPU
+ */
+export function processKey(node, rank, role) {
+  return `${role ?? ''} ${rank} ${node}`;
+}
+
+/**
+ * @param {number} rank
+ * @param {string | null} role
+ * @returns {string} as `process_name` of the build
+ */
+function processName(rank, role) {
+  const words = (role ?? 'process').replaceAll('_', ' ');
+  if (rank < 0) return words;
+  return role === null || role === 'train' ? `rank ${rank}` : `${words} rank ${rank}`;
+}
+
+/**
+ * @param {Frame} frame
+ * @returns {Row[]} one a process, in the order of the table
+ */
+function processRows({ length, columns: { node, rank, role } }) {
+  /** @type {Map<string, Row>} */
+  const found = new Map();
+  for (let i = 0; i < length; i++) {
+    const key = processKey(node[i], rank[i], role[i]);
+    if (found.has(key)) continue;
+    const isRank = rank[i] >= 0;
+    found.set(key, {
+      key, lane: null, stays: [], note: '',
+      asked: { ...NOWHERE, node: node[i], ranks: isRank ? [rank[i]] : [], roles: isRank && role[i] ? [role[i]] : [] },
+      title: processName(rank[i], role[i]),
+      detail: node[i],
+    });
+  }
+  return [...found.values()];
 }
 
 /**

@@ -11,21 +11,21 @@
  * @property {boolean} open it had not ended when the record stopped
  */
 
-import { laneKey } from './lanes.js';
+import { laneKey, processKey } from './lanes.js';
 
 /** Painted below the others, as in the table `carpet`. */
 const IDLE = new Set(['initialize', 'train_wait', 'sleep']);
 
 /**
- * @param {Frame} frame the table `phases`
- * @returns {Map<string, Phase[]>} by lane, in the order in which they are painted: waiting first, then by start
+ * @param {Frame} frame the table `phases`, or `process_phases`, which knows no GPU
+ * @returns {Map<string, Phase[]>} by key of the row, in the order in which they are painted: waiting first, then by start
  */
 export function phasesByLane({ length, columns }) {
-  const { name, t0, t1, node, gpu, rank, open } = columns;
+  const { name, t0, t1, node, gpu, rank, role, open } = columns;
   /** @type {Map<string, Phase[]>} */
   const found = new Map();
   for (let i = 0; i < length; i++) {
-    const key = laneKey(node[i], gpu[i]);
+    const key = gpu ? laneKey(node[i], gpu[i]) : processKey(node[i], rank[i], role[i]);
     const phase = { name: name[i], from: t0[i], to: t1[i], rank: rank[i] >= 0 ? rank[i] : null, open: open[i] === true };
     const known = found.get(key);
     if (known) known.push(phase);

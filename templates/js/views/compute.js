@@ -122,7 +122,7 @@ export function chosenRows(all, words, { most, limit, usual }) {
   const own = words.length ? words : isFleet ? usual : [];
   const good = own.filter(isWord);
   const wordOf = own.length && !good.length ? () => -1 : parseLanes(good);
-  const placed = all.map(row => ({ row, place: wordOf(row.lane ?? engineAlone(row)) })).filter(({ place }) => place >= 0);
+  const placed = all.map(row => ({ row, place: wordOf(row.asked) })).filter(({ place }) => place >= 0);
   const found = placed.sort((a, b) => a.place - b.place).map(({ row }) => row);
   const rows = isFleet ? found.slice(0, limit) : found;
   if (!found.length) return { rows, words: 'no lane matches' };
@@ -132,11 +132,3 @@ export function chosenRows(all, words, { most, limit, usual }) {
   return { rows, words: `${rows.length} of ${plural(all.length, 'lane')}${why}` };
 }
 
-
-/**
- * @param {Row} row of an engine without a GPU
- * @returns {import('../compute/grammar.js').Lane} what the grammar may ask of it
- */
-function engineAlone({ stays }) {
-  return { index: -1, node: '', gpu: -1, ranks: [], addrs: stays.map(stay => stay.addr), roles: ['rollout'] };
-}

@@ -29,7 +29,7 @@ from miles_report.tables.mfu import mfu_table
 from miles_report.tables.outliers import TOP, latest_start, lowest_util, slowest_phase
 from miles_report.tables.phase_records import Window, phase_records
 from miles_report.tables.phases import MANAGER, phases_table
-from miles_report.tables.step_phases import overlap, step_phases_table, step_windows
+from miles_report.tables.step_phases import mean_util, overlap, step_phases_table, step_windows
 from miles_report.tables.telemetry_absences import Recorded, telemetry_absences
 from miles_report.tables.thinning import PER_BUCKET
 from miles_report.tables.time_grid import TimeGrid
@@ -150,15 +150,20 @@ def step_times(run: Run) -> pl.DataFrame:
 
     Returns:
         step, t0, t1 (Unix seconds), wait_ratio (null: not logged, or not finite), overlap_fraction (of the rollout with
-        training; null: no rollout in the step).
+        training; null: no rollout in the step), util_mean (fraction, over all readings of all GPUs; null: no reading).
     """
     bubbles = bubbles_table(run.telemetry.metrics.values)
     steps = step_windows(bubbles, run.attempts, run.telemetry.first_ts)
     waits = bubbles.filter(pl.col("wait_ratio").is_finite())
-    shared = overlap(run.timeline.records(Window()), steps)
-    return steps.with_columns(
-        pl.Series("overlap_fraction", shared, dtype=pl.Float64).fill_nan(None)
-    ).join(
+    told = steps.with_columns(
+        pl.Series("overlap_fraction", overlap(run.timeline.records(Window()), steps)).fill_nan(
+            None
+        ),
+        pl.Series("util_mean", mean_util(run.timeline.gpu_samples(None, None), steps)).fill_nan(
+            None
+        ),
+    )
+    return told.join(
         waits.select("step", "wait_ratio").unique("step", keep="last"),
         on="step",
         how="left",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -30,11 +29,12 @@ from miles_report.pages.compute_series import (
     step_rows,
 )
 from miles_report.pages.copy_as import copy_as
+from miles_report.pages.index_findings import advice_window
 from miles_report.pages.page import Page, Stat
 from miles_report.schema.vocabulary import PHASES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from miles_report.charts.render import Figure
 
@@ -122,7 +122,7 @@ def compute_page(tables: Mapping[str, pl.DataFrame], outliers: Mapping[str, pl.D
     figures: dict[str, Figure | None] = {
         "overview": _overview(tables, start) if start is not None else None,
         "util": _util(fleet, start) if start is not None else None,
-        "steps": _steps(tables["step_phases"]),
+        "steps": steps_figure(tables["step_phases"], "compute steps"),
     }
     phases = _phases(tables)
     picks = [pick for why, rows in outliers.items() for pick in _picks(why, rows)]
@@ -144,7 +144,7 @@ def compute_page(tables: Mapping[str, pl.DataFrame], outliers: Mapping[str, pl.D
             "is_alive": is_alive,
             "is_fleet": lanes.height > MOST_LANES,
             "most_lanes": MOST_LANES,
-            "legend": [_legend(name) for name in phases],
+            "legend": phase_legend(phases),
             "advices": [advice for advice in advices if not advice.hidden_by],
             "hidden": [advice for advice in advices if advice.hidden_by],
             "picks": picks,
@@ -269,14 +269,20 @@ def _util(fleet: pl.DataFrame, start: float) -> Figure | None:
     )
 
 
-def _steps(step_phases: pl.DataFrame) -> Figure | None:
+def steps_figure(step_phases: pl.DataFrame, name: str) -> Figure | None:
+    """Where the lanes' time of the newest steps went; null without steps.
+
+    Args:
+        step_phases: the table.
+        name: of the figure.
+    """
     if step_phases.is_empty():
         return None
     newest = step_phases["step"].unique().sort().tail(STEPS_SHOWN)
     rows = step_rows(step_phases.filter(step_phases["step"].is_in(newest.implode())))
     alt = f"Where the lanes' time of steps {newest[0]} to {newest[-1]} went"
     chart = step_shares(rows, ordered(rows["phase"]))
-    return render.figure("compute steps", chart, alt=alt, tokens=TOKENS)
+    return render.figure(name, chart, alt=alt, tokens=TOKENS)
 
 
 def _phases(tables: Mapping[str, pl.DataFrame]) -> list[str]:
@@ -288,19 +294,21 @@ def _phases(tables: Mapping[str, pl.DataFrame]) -> list[str]:
     return ordered(name for name in (*names, *chain(*others)) if name != NO_PHASE)
 
 
+def phase_legend(phases: Iterable[str]) -> list[Legend]:
+    """Their legend, each once, in the order of the vocabulary."""
+    return [_legend(name) for name in ordered(phases)]
+
+
 def _legend(name: str) -> Legend:
     known = PHASES.get(name, PHASES["unknown"])
     return Legend(label_of(name), f"--p-{known.name.replace('_', '-')}", known.doc)
 
 
 def _advice(row: Mapping[str, Any], start: float) -> Advice:
-    evidence = json.loads(row["evidence"]) if row["evidence"] else {}
-    t0, t1 = evidence.get("t0"), evidence.get("t1")
-    if not (isinstance(t0, (int, float)) and isinstance(t1, (int, float))):
-        return Advice(row["level"], row["message"], "", "", row["suppressed_by"] or "")
-    where = f"{shown.elapsed(t0 - start)} to {shown.elapsed(t1 - start)}"
-    window = f"{t0 - start:.1f},{t1 - start:.1f}"
-    return Advice(row["level"], row["message"], where, window, row["suppressed_by"] or "")
+    window = advice_window(row["evidence"], start)
+    where = " to ".join(map(shown.elapsed, window)) if window else ""
+    text = ",".join(f"{edge:.1f}" for edge in window) if window else ""
+    return Advice(row["level"], row["message"], where, text, row["suppressed_by"] or "")
 
 
 def _picks(why: str, rows: pl.DataFrame) -> list[Pick]:

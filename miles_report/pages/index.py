@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from miles_report.pages import format as shown
+from miles_report.pages.compute import phase_legend, steps_figure
 from miles_report.pages.copy_as import copy_as
 from miles_report.pages.index_findings import index_findings
 from miles_report.pages.index_reading import reading_list
@@ -44,7 +45,8 @@ def index_page(
     """The value of index.html.
 
     Args:
-        tables: run, steps, metrics, bubbles, data_buffer, notable, notices, as `Run.table` gives them.
+        tables: run, steps, metrics, bubbles, data_buffer, notable, notices, advisories, lanes, topology, step_phases, as
+            `Run.table` gives them; step_times, see `run_timeline`.
         title: name of the run or of the report.
         reading: `tables["notable"]` with what `index_reading.reading_rows` adds for each step; without
             it the list shows why, step and sample only.
@@ -54,18 +56,22 @@ def index_page(
     args = _args(run["args"])
     tiles, missing = index_tiles(tables, evals)
     steps = tables["steps"]
+    where = steps_figure(tables["step_phases"], "index steps")
     rows = reading_list(tables["notable"] if reading is None else reading)
     n_samples = int(steps.get_column("n_samples").sum() or 0)
     values = {
         "state": _state(run),
         "until": shown.utc(run["t1"]) if run["t1"] is not None else "",
-        "facts": _facts(run, args),
+        "facts": _facts(run, args, tables),
         "wandb": run["wandb_url"] if _is_link(run["wandb_url"]) else "",
         "findings": index_findings(tables),
+        "where": where,
+        "legend": phase_legend(tables["step_phases"]["phase"]) if where else [],
         "tiles": tiles,
         "tiles_note": _tiles_note(steps),
         "missing": missing,
         "link_metrics": Link(_all_metrics(tables["metrics"]), "metrics.html"),
+        "link_compute": Link("Compute", "compute.html"),
         "copy_tiles": copy_as("steps"),
         "copy_reading": copy_as("notable"),
         "reading": rows,
@@ -87,7 +93,7 @@ def index_page(
         own_head=True,
         values=values,
         data={"t1": run["t1"], "state": run["state"]},
-        figures=tuple(tile.figure for tile in tiles),
+        figures=(*(tile.figure for tile in tiles), *((where,) if where else ())),
     )
 
 
@@ -103,7 +109,9 @@ def _state(run: Mapping[str, Any]) -> tuple[str, str]:
     return ("good", "Finished") if run["state"] == "finished" else ("warning", "No end recorded")
 
 
-def _facts(run: Mapping[str, Any], args: Mapping[str, Any]) -> list[Link]:
+def _facts(
+    run: Mapping[str, Any], args: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]
+) -> list[Link]:
     """What the run is, as the words of one line; empty href where there is nothing to follow."""
     facts = []
     start = min((ts for ts in (run["start_ts"], run["t0"]) if ts is not None), default=None)
@@ -112,7 +120,11 @@ def _facts(run: Mapping[str, Any], args: Mapping[str, Any]) -> list[Link]:
     facts.append(Link(shown.plural(run["n_steps"], "step"), "rollouts/index.html"))
     if run["n_eval_steps"]:
         facts.append(Link(shown.plural(run["n_eval_steps"], "eval"), "rollouts/index.html"))
-    facts.extend(Link(words, "") for words in (_gpus(args), *_method(args)) if words)
+    lanes, engines = tables["lanes"].height, tables["topology"]["engine_rank"].n_unique()
+    gpus = _gpus(args) or (shown.plural(lanes, "GPU") if lanes else "")
+    known = (gpus, shown.plural(engines, "engine") if engines else "")
+    facts.extend(Link(words, "compute.html") for words in known if words)
+    facts.extend(Link(words, "") for words in _method(args) if words)
     return facts
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -65,7 +66,7 @@ def index_findings(tables: Mapping[str, pl.DataFrame]) -> list[Finding]:
         *_notice_findings(tables["notices"]),
         *_strange_findings(steps),
         *_step_findings(steps),
-        *_advisory_findings(tables["advisories"]),
+        *_advisory_findings(tables["advisories"], tables["run"]["t0"][0]),
     ]
     return sorted(found, key=lambda finding: finding.level != "critical")
 
@@ -122,19 +123,39 @@ def _strange_findings(steps: pl.DataFrame) -> list[Finding]:
     return found
 
 
-def _advisory_findings(advisories: pl.DataFrame) -> list[Finding]:
-    """Advisories that are not held back, but for what the newest step tells already."""
+def _advisory_findings(advisories: pl.DataFrame, start: float | None) -> list[Finding]:
+    """Advisories that are not held back, but for what the newest step tells already.
+
+    Args:
+        advisories: the table.
+        start: of the run, Unix seconds; links to a place in time count from there.
+    """
     serious = advisories.filter(
         pl.col("suppressed_by").is_null(),
         pl.col("level").is_in(["critical", "warning"]),
         ~pl.col("rule").is_in(TOLD_BY_STEPS),
     )
     found = []
-    for level, message in serious.select("level", "message").iter_rows():
+    for level, message, evidence in serious.select("level", "message", "evidence").iter_rows():
         what, _, remedy = _SENTENCE.sub("\n", message, count=1).partition("\n")
-        link = Link("Compute", "compute.html#advice")
-        found.append(Finding(level, what, "", "", remedy, link))
+        since, href = "", "compute.html#advice"
+        window = advice_window(evidence, start)
+        if window:
+            since, href = (
+                shown.elapsed(window[0]),
+                f"compute.html?t={window[0]:.1f},{window[1]:.1f}#lanes",
+            )
+        found.append(Finding(level, what, "", since, remedy, Link("Compute", href)))
     return found
+
+
+def advice_window(evidence: str | None, start: float | None) -> tuple[float, float] | None:
+    """When an advisory saw what it tells, seconds since the start of the run; null if it names no time."""
+    known = json.loads(evidence) if evidence else {}
+    t0, t1 = known.get("t0"), known.get("t1")
+    if start is None or not (isinstance(t0, (int, float)) and isinstance(t1, (int, float))):
+        return None
+    return t0 - start, t1 - start
 
 
 def _streak_start(known: pl.DataFrame, column: str, share: float) -> int:

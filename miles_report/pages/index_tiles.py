@@ -56,21 +56,23 @@ class Source:
 
     Attributes:
         label: name and unit of the tile.
-        table: steps, bubbles or "" for logged keys only.
+        table: steps, bubbles, step_times or "" for logged keys only.
         column: of that table.
-        keys: logged keys in order of preference, also the address on the metrics page; none: the number stands on Rollouts.
+        keys: logged keys in order of preference, also the address on the metrics page; none: the number is in a table alone.
         show: how a value is written.
         step_key: axis of the keys.
         absent: why it may be missing, in words.
+        href: where the numbers are if no key is logged.
     """
 
     label: str
     keys: tuple[str, ...]
     show: Callable[[float | None], str] = shown.number
-    table: Literal["steps", "bubbles", ""] = ""
+    table: Literal["steps", "bubbles", "step_times", ""] = ""
     column: str = ""
     step_key: str = "rollout/step"
     absent: str = NOT_LOGGED
+    href: str = "rollouts/index.html"
 
 
 LEARNING = (
@@ -86,6 +88,7 @@ SYSTEM = (
     Source("Step time", ("perf/step_time",), shown.seconds, "bubbles", "step_time"),
     Source("Train wait, of step", ("perf/wait_time_ratio",), shown.frac, "bubbles", "wait_ratio"),
     Source("MFU, actor train", ("perf/actor_train_mfu",), shown.frac),
+    Source("GPU utilization, all GPUs", (), shown.frac, "step_times", "util_mean", absent="no GPU reading within a step", href="compute.html#util"),
 )  # fmt: skip
 
 
@@ -95,7 +98,7 @@ def index_tiles(
     """The tiles that have values, in reading order, and for the others a few words each why not.
 
     Args:
-        tables: run-wide tables: steps, bubbles, metrics, data_buffer.
+        tables: run-wide tables: steps, bubbles, metrics, data_buffer; step_times, see `run_timeline`.
         evals: step, eval_set, reward_mean of the dumped evaluations, ascending by step.
     """
     tiles: list[Tile | None] = []
@@ -152,7 +155,7 @@ def _places(source: Source, tables: Mapping[str, pl.DataFrame]) -> Iterator[Poin
     if source.table:
         rows = tables[source.table].filter(pl.col("step").is_not_null())
         points = rows.select(pl.col("step").alias("x"), pl.col(source.column).alias("y"))
-        href = metric_href(source.keys[0]) if source.keys else "rollouts/index.html"
+        href = metric_href(source.keys[0]) if source.keys else source.href
         column = source.column if source.table == "steps" else ""
         yield Points(last_per_step(points), href, column)
     for key in source.keys:
@@ -288,6 +291,5 @@ def _range(finite: pl.DataFrame, show: Callable[[float | None], str]) -> str:
 
 
 def _change(difference: float, show: Callable[[float | None], str]) -> str:
-    if difference == 0:
-        return ""
-    return shown.points(difference) if show is shown.frac else shown.signed(difference, show)
+    text = shown.points(difference) if show is shown.frac else shown.signed(difference, show)
+    return text if any(digit in "123456789" for digit in text) else ""

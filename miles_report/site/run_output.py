@@ -85,12 +85,11 @@ def compute_overview(run: Run, tables: Mapping[str, pl.DataFrame]) -> Page:
 
     Args:
         run: the opened dump.
-        tables: run-wide tables.
+        tables: run-wide tables, and step_times.
     """
     wide = {
         **tables,
         "fleet": run.table("fleet", buckets=BUCKETS),
-        "step_times": step_times(run),
         "process_phases": process_phases(run),
     }
     if tables["lanes"].height <= MOST_LANES:
@@ -154,6 +153,7 @@ def run_pages(
         [record.reading for record in records] or [pl.DataFrame(schema=dict(READING_SCHEMA))]
     )
     evals = [record for record in records if record.evaluation]
+    timed = {**tables, "step_times": step_times(run)}
     notices = [Notice(**row) for row in tables["notices"].to_dicts()]
     return [
         dynamic_page(),
@@ -166,7 +166,7 @@ def run_pages(
             _evals(evals),
             {record.step: record.outline.state for record in evals},
         ),
-        compute_overview(run, tables),
+        compute_overview(run, timed),
         faults_page(tables),
         query_page(
             holdings.sizes,
@@ -174,7 +174,7 @@ def run_pages(
             catalog=holdings.catalog,
             engine_bytes=holdings.engine_bytes,
         ),
-        index_page(tables, title=title, reading=reading, evals=_evals(evals)),
+        index_page(timed, title=title, reading=reading, evals=_evals(evals)),
     ]
 
 

@@ -13,6 +13,8 @@ from miles_report.tables.paint import UNPAINTED, paint
 from miles_report.tables.phases import MANAGER
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import numpy.typing as npt
 
     from miles_report.tables.attempts import Attempts
@@ -107,6 +109,27 @@ def overlap(records: pl.DataFrame, steps: pl.DataFrame) -> Floats:
     both = in_rollout + in_training - in_either
     with np.errstate(invalid="ignore"):
         return np.where(in_rollout > 0, np.clip(both / in_rollout, 0, 1), np.nan)
+
+
+def mean_util(samples: Iterable[pl.DataFrame], steps: pl.DataFrame) -> Floats:
+    """(n_steps,) mean utilization of all GPUs during each step, 0 to 1; NaN without a reading.
+
+    Args:
+        samples: ts and util (percent) of all GPUs, block by block.
+        steps: `step_windows`.
+    """
+    t0, t1 = steps["t0"].to_numpy(), steps["t1"].to_numpy()
+    sums, counts = np.zeros(steps.height), np.zeros(steps.height)
+    for block in samples if steps.height else ():
+        known = block.filter(pl.col("util").is_not_null())
+        ts = known["ts"].to_numpy()
+        place = np.searchsorted(t0, ts, "right") - 1
+        inside = (place >= 0) & (ts < t1[place])
+        place = place[inside]
+        sums += np.bincount(place, known["util"].to_numpy()[inside], steps.height)
+        counts += np.bincount(place, minlength=steps.height)
+    with np.errstate(invalid="ignore"):
+        return np.where(counts > 0, sums / counts / 100, np.nan)
 
 
 def _seconds_within(intervals: pl.DataFrame, steps: pl.DataFrame) -> Floats:

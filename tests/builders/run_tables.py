@@ -18,7 +18,16 @@ NAMES = (
     "advisories",
     "health",
     "incidents",
+    "lanes",
+    "topology",
+    "step_phases",
 )
+STEP_TIMES = {"step": pl.Int64, "t0": pl.Float64, "t1": pl.Float64, "wait_ratio": pl.Float64, "overlap_fraction": pl.Float64, "util_mean": pl.Float64}  # fmt: skip
+
+
+def step_times(*rows):
+    """Rows of `run_timeline.step_times`; columns that a row leaves out are null."""
+    return pl.DataFrame([{key: row.get(key) for key in STEP_TIMES} for row in rows], schema=STEP_TIMES)  # fmt: skip
 
 
 def table(name, rows=()):
@@ -35,7 +44,8 @@ def run_tables(**rows):
     """All run-wide tables; `run` has one row, the others what is given."""
     run = {"run_name": "r", "state": "unknown", "n_steps": 0, "n_eval_steps": 0, "args": "{}"}
     run |= rows.pop("run", {})
-    return {"run": table("run", [run])} | {
+    times = step_times(*rows.pop("step_times", ()))
+    return {"run": table("run", [run]), "step_times": times} | {
         name: table(name, rows.get(name, ())) for name in NAMES if name != "run"
     }
 

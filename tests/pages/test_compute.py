@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
+from builders.run_tables import step_times
 
 from miles_report.charts.compute_charts import NO_PHASE, TOKENS, colour_of
 from miles_report.pages.compute import MOST_LANES, compute_page, pick_criteria
@@ -42,11 +43,6 @@ def fleet(**phases):
         }
         | {f"phase.{name}": shares for name, shares in phases.items()}
     )
-
-
-def step_times(*rows):
-    schema = {"step": pl.Int64, "t0": pl.Float64, "t1": pl.Float64, "wait_ratio": pl.Float64, "overlap_fraction": pl.Float64}  # fmt: skip
-    return pl.DataFrame([{key: row.get(key) for key in schema} for row in rows], schema=schema)
 
 
 def process_phases(*rows):

@@ -368,3 +368,29 @@ def test_advisories_stand_beside_what_the_newest_step_tells():
     assert (finding.level, finding.what) == ("critical", "The cache is full since 3")
     assert finding.remedy == "Lower it. A heuristic."
     assert finding.link.href == "compute.html#advice"
+
+
+def test_what_the_gpus_did_stands_on_the_first_page():
+    tables = run_tables(
+        run={"t0": 1000.0, "t1": 2000.0},
+        lanes=[{"index": i, "node": "n", "gpu": i} for i in range(2)],
+        topology=[{"addr": f"http://n:{i}", "engine_rank": i % 2} for i in range(3)],
+        step_phases=[
+            {"step": 4, "phase": "rollout", "lane_seconds": 30.0, "fraction": 0.6},
+            {"step": 4, "phase": "train_wait", "lane_seconds": 20.0, "fraction": 0.4},
+        ],
+        step_times=[{"step": 3, "util_mean": 0.5}, {"step": 4, "util_mean": 0.75}],
+        advisories=[
+            {"rule": "stalled_phase", "level": "critical", "message": "It hangs. Look.", "evidence": '{"t0": 1500, "t1": 2000}'}
+        ],
+    )  # fmt: skip
+    page = index_page(tables, title="t")
+    assert {fact.text: fact.href for fact in page.values["facts"]}.items() >= {
+        ("2 GPUs", "compute.html"), ("2 engines", "compute.html"),
+    }  # fmt: skip
+    (finding,) = page.values["findings"]
+    assert (finding.since, finding.link.href) == ("+0:08:20", "compute.html?t=500.0,1000.0#lanes")
+    (tile,) = (tile for tile in page.values["tiles"] if tile.label.startswith("GPU utilization"))
+    assert (tile.value, tile.change, tile.href) == ("75.0\u202f%", "+25.0\u202fpp", "compute.html#util")  # fmt: skip
+    assert [phase.label for phase in page.values["legend"]] == ["Rollout", "Train wait"]
+    assert "Where time went" in render_body(page)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import numpy as np
+import polars as pl
 import pytest
 from builders.streams import T, write_stream
 from builders.timeline import (
@@ -16,6 +18,7 @@ from builders.timeline import (
 import miles_report
 from miles_report.schema.streams import HealthEvent
 from miles_report.streams.wire import encode
+from miles_report.tables.step_phases import mean_util
 
 
 def shown(table, *columns: str) -> list[tuple]:
@@ -310,3 +313,14 @@ def test_of_a_step_done_twice_the_last_attempt_counts(tmp_path):
         metrics=[logged(100, 0, step_time=50), logged(250, 0, step_time=200)],
     )
     assert shown(run.table("step_phases"), "step", "t0", "t1") == [(0, 150, 250)]
+
+
+def test_utilization_of_a_step_is_that_of_all_readings_in_it():
+    steps = pl.DataFrame({"step": [0, 1, 2], "t0": [0.0, 10.0, 20.0], "t1": [10.0, 18.0, 30.0]})
+    blocks = [
+        pl.DataFrame({"ts": [-1.0, 0.0, 9.9], "util": [100, 10, 30]}),
+        pl.DataFrame({"ts": [10.0, 18.0, 12.0], "util": [50, 100, None]}),
+    ]
+    assert mean_util(blocks, steps).tolist()[:2] == [0.2, 0.5]
+    assert np.isnan(mean_util(blocks, steps)[2])
+    assert mean_util(blocks, steps.clear()).tolist() == []

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
     from miles_report.charts.render import Figure
 
+MOST_TILES = 12
+"""Two rows of six; of more the data buffer, which is among the metrics too, gives way."""
+
+BUFFER = "Data buffer, samples"
+
 FEW_EVALS = 5
 """Up to so many steps of evaluations are listed by number."""
 
@@ -116,8 +121,11 @@ def index_tiles(
         tiles.append(tile)
         if tile is None:
             missing.setdefault(NOT_LOGGED, []).append(label)
+    known = [tile for tile in tiles if tile]
+    if len(known) > MOST_TILES:
+        known = [tile for tile in known if tile.label != BUFFER]
     reasons = [f"{', '.join(names)} ({reason})" for reason, names in missing.items()]
-    return [tile for tile in tiles if tile], reasons
+    return known, reasons
 
 
 def _why(source: Source, steps: pl.DataFrame) -> str:
@@ -209,7 +217,7 @@ def _buffer_tile(buffer: pl.DataFrame) -> Tile | None:
     ]
     first, last = drawn["y"][0], drawn["y"][-1]
     return Tile(
-        label="Data buffer, samples",
+        label=BUFFER,
         value=shown.count(last),
         change=_change(last - first, shown.count) if drawn.height > 1 else "",
         below=_range(drawn, shown.count),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import polars as pl
 
@@ -98,13 +99,31 @@ class Pinned:
     copy_as: CopyAs
 
 
-def metrics_page(metrics: pl.DataFrame, data_buffer: pl.DataFrame) -> Page:
+@dataclass(frozen=True)
+class EngineRow:
+    """One scraped engine metric, ready to show; href leads to its line over the lanes."""
+
+    metric: str
+    kind: str
+    engines: str
+    href: str
+
+
+def metrics_page(
+    metrics: pl.DataFrame,
+    data_buffer: pl.DataFrame,
+    engine_metrics: pl.DataFrame | None = None,
+    span: tuple[float, float] | None = None,
+) -> Page:
     """The value of metrics.html.
 
     Args:
         metrics: the `metrics` table: everything logged, and the aggregates of steps as `dump/*`.
         data_buffer: the `data_buffer` table.
+        engine_metrics: the `engine_metrics` table; null or empty for no section of the engines.
+        span: first and last record of the run, Unix seconds; needed for the engines.
     """
+    engines = [] if engine_metrics is None or span is None else _engines(engine_metrics)
     summaries = metric_summaries(metrics)
     pins = default_pins(summaries)
     pinned = [_pinned(metrics, summary) for summary in pins]
@@ -122,6 +141,7 @@ def metrics_page(metrics: pl.DataFrame, data_buffer: pl.DataFrame) -> Page:
             "pinned": pinned,
             "categories": categories,
             "buffer": buffer,
+            "engines": engines,
             "has_keys": bool(summaries),
             "copy_metrics": copy_as("metrics"),
         },
@@ -140,9 +160,24 @@ def metrics_page(metrics: pl.DataFrame, data_buffer: pl.DataFrame) -> Page:
                 "no_axis": copy_as("metrics", metric=Slot("key")).to_json(),
                 "buffer": copy_as("data_buffer").to_json(),
             },
+            **({"engines": _engine_data(engines, span)} if engines and span else {}),
         },
         figures=tuple(charts + ([buffer["figure"]] if buffer else [])),
     )
+
+
+def _engines(engine_metrics: pl.DataFrame) -> list[EngineRow]:
+    return [
+        EngineRow(metric, kind, shown.count(n), f"compute.html?overlay={quote(metric)}#lanes")
+        for metric, kind, n in engine_metrics.select("metric", "kind", "engines").iter_rows()
+    ]
+
+
+def _engine_data(engines: list[EngineRow], span: tuple[float, float]) -> dict[str, Any]:
+    """What the script needs for the charts of the engines."""
+    copy = copy_as("engine_series", metric=Slot("metric"))
+    ends = [span[0], max(span[1], span[0] + 1.0)]
+    return {"n": len(engines), "span": ends, "copy": copy.to_json()}
 
 
 def default_pins(summaries: list[MetricSummary]) -> list[MetricSummary]:

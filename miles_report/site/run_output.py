@@ -159,7 +159,9 @@ def run_pages(
         dynamic_page(),
         glossary_page(),
         notices_page(notices),
-        metrics_page(tables["metrics"], tables["data_buffer"]),
+        metrics_page(
+            tables["metrics"], tables["data_buffer"], tables["engine_metrics"], _span(tables["run"])
+        ),
         rollouts_page(
             name,
             tables["steps"],
@@ -193,6 +195,12 @@ def rail(counts: Mapping[str, int] | None = None) -> tuple[RailEntry, ...]:
 def start_text(start_ts: float | None) -> str:
     """When the run began, ready to show; "" if unknown."""
     return "" if start_ts is None else shown.utc(start_ts)
+
+
+def _span(run: pl.DataFrame) -> tuple[float, float] | None:
+    """First and last record of the run; null without any."""
+    t0, t1 = run["t0"][0], run["t1"][0]
+    return None if t0 is None or t1 is None else (t0, t1)
 
 
 def _evals(records: Sequence[StepRecord]) -> pl.DataFrame:

@@ -81,13 +81,16 @@ def test_filter_by_words_of_key_or_explanation(metrics):
     page = metrics()
     page.keyboard.press("/")
     page.keyboard.type("zero_std")
-    expect(page.locator(".metric-card")).to_have_count(1)
-    assert page.locator(".metric-card").get_attribute("data-key") == "dump/zero_std_group_frac"
+    expect(page.locator(".metric-body .metric-card")).to_have_count(1)
+    assert (
+        page.locator(".metric-body .metric-card").get_attribute("data-key")
+        == "dump/zero_std_group_frac"
+    )
     assert query(page) == {"filter": "zero_std"}
     page.locator(".metric-filter input").fill("no such words")
     page.get_by_text("No key has these words.").wait_for()
     page.locator(".metric-filter input").fill("")
-    expect(page.locator(".metric-card")).to_have_count(33)
+    expect(page.locator(".metric-body .metric-card")).to_have_count(33)
 
 
 def test_log_time_columns_and_smoothing_are_in_the_link(metrics):
@@ -175,5 +178,29 @@ def test_the_script_takes_over_without_a_jump(site, open_page, metrics):
 def test_without_script_charts_and_all_keys_are_there(site, open_page):
     page = open_page(site("agentic") + "metrics.html", javascript=False)
     assert page.locator(".metric-card svg").count() == 6
-    assert page.locator(".metric-table tbody tr").count() == 26
+    assert page.locator("[data-metrics] .metric-table tbody tr").count() == 26
+    assert page.locator("[data-engines] tbody tr").count() == 5
     assert page.locator("section:has(#buffer) svg").count() == 1
+
+
+def test_engines_are_lines_that_can_be_hidden_and_zoomed(site, open_page):
+    page = open_page(site("telemetry_only") + "metrics.html")
+    card = page.locator('[data-engines] [data-key="sglang_num_running_reqs"]')
+    card.scroll_into_view_if_needed()
+    lines = card.locator(".metric-plot > .engine-line")
+    expect(lines).to_have_count(3)
+    box = card.locator("svg").bounding_box()
+    page.mouse.move(box["x"] + 200, box["y"] + 40)
+    expect(page.locator(".tooltip .tooltip-row")).to_have_count(3)
+    page.locator(".engine-legend input").first.uncheck()
+    expect(lines).to_have_count(2)
+    page.get_by_role("button", name="By dp rank").click()
+    expect(lines).to_have_count(2)  # none of these engines labels ranks
+    page.mouse.move(box["x"] + 100, box["y"] + 40)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 200, box["y"] + 40, steps=4)
+    page.mouse.up()
+    expect(page.get_by_role("button", name="Reset zoom").last).to_be_visible()
+    address = query(page)
+    assert address["off"].startswith("http://")
+    assert (address["dp"], len(address["t"].split(","))) == ("1", 2)

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+
+import { chosenLines, readEngines, writeEngines } from '../../templates/js/metrics/engines.js';
 import { axisUnit, carried, xDomains } from '../../templates/js/metrics/axes.js';
 import { broken, categoryOf, groupSeries, matcher, positions, smoothed, sortSections, stepTimes, thinned } from '../../templates/js/metrics/series.js';
 import { readState, toggled, writePins, writeState } from '../../templates/js/metrics/state.js';
@@ -153,4 +155,19 @@ test('pins are remembered where the address has none, and can be emptied', () =>
   assert.deepEqual(readState(new URLSearchParams('pins='), null).pins, []);
   assert.deepEqual(toggled(['a', 'b'], 'a'), ['b']);
   assert.deepEqual(toggled(['a'], 'b'), ['a', 'b']);
+});
+
+test('an engine is one line or one a dp rank, and one without ranks stays', () => {
+  const lines = [{ addr: 'b', rank: null }, { addr: 'b', rank: '10' }, { addr: 'b', rank: '2' }, { addr: 'a', rank: null }];
+  assert.deepEqual(chosenLines(lines, false).map(line => [line.addr, line.rank]), [['a', null], ['b', null]]);
+  assert.deepEqual(chosenLines(lines, true).map(line => [line.addr, line.rank]), [['a', null], ['b', '2'], ['b', '10']]);
+});
+
+test('the address holds window, split and engines that are off', () => {
+  /** @type {[number, number]} */
+  const whole = [100, 500];
+  const address = { t: '10,60', dp: '1', off: 'http://a:1 http://b:1' };
+  const state = readEngines({ get: (/** @type {string} */ name) => /** @type {any} */ (address)[name] ?? null }, whole);
+  assert.deepEqual(state, { span: [110, 160], split: true, hidden: ['http://a:1', 'http://b:1'], filter: '' });
+  assert.deepEqual(writeEngines(state, whole), address);
 });

@@ -11,7 +11,8 @@ import { matcher, positions, sortSections, stepTimes } from './series.js';
  * @typedef {{
  *   words: Record<string, import('./cell.js').Words>, order: string[], start: number, pins: string[],
  *   copyAs: (series: Series) => HTMLElement, onPin: (id: string) => void, onZoom: (zoom: [number, number] | null) => void
- * }} Settings pins: the ones of the build
+ *   engines: number
+ * }} Settings pins: the ones of the build; engines: metrics in the section of their own, 0 for none
  */
 
 /** @type {import('./cell.js').Words} */
@@ -105,7 +106,8 @@ export function createBoard({ nav, body }, all, settings) {
       ...[...named].map(([name, list]) => [name, plural(list.length, 'key'), list]),
     ]);
     fill(nav, groups.map(([name, , list], i) => el('li', null, el('a', { href: `#metrics-${i}`, class: name === 'Pinned' ? 'chosen' : null },
-      el('span', { class: 'clip' }, titleOf(name)), ' ', el('span', { class: 'rail-count' }, count(list.length))))));
+      el('span', { class: 'clip' }, titleOf(name)), ' ', el('span', { class: 'rail-count' }, count(list.length))))),
+      settings.engines ? el('li', null, el('a', { href: '#sglang' }, el('span', { class: 'clip' }, 'sglang'), ' ', el('span', { class: 'rail-count' }, count(settings.engines)))) : null);
     fill(body, groups.map(([name, note, list], i) => section(name, note, list, i)),
       n ? null : el('div', { class: 'empty' }, el('p', { class: 'empty-title' }, 'No key has these words.'), el('p', null, 'The filter looks for every word in keys and explanations.')));
     for (const node of cells.keys()) observer.observe(node);

@@ -1,6 +1,7 @@
 import { readTable } from '../data/slices.js';
 import { el } from '../dom.js';
 import { BUFFER, BUFFER_AXIS, createBoard } from '../metrics/board.js';
+import { mountEngines } from '../metrics/engines.js';
 import { groupSeries, seriesId } from '../metrics/series.js';
 import { readState, toggled, writePins, writeState } from '../metrics/state.js';
 import { createToolbar } from '../metrics/toolbar.js';
@@ -28,6 +29,8 @@ const COLUMNS = ['ts', 'attempt', 'step_key', 'step', 'key', 'value', 'text'];
 export function mount(root, context) {
   const host = root.querySelector('[data-metrics]');
   if (!(host instanceof HTMLElement)) return () => {};
+  const engines = root.querySelector('[data-engines]');
+  const offEngines = engines instanceof HTMLElement ? mountEngines(engines, context) : () => {};
   let isOver = false;
   /** @type {() => void} */
   let dispose = () => {};
@@ -42,6 +45,7 @@ export function mount(root, context) {
   return () => {
     isOver = true;
     dispose();
+    offEngines();
   };
 }
 
@@ -94,7 +98,7 @@ function show(host, context, all) {
   };
   const board = createBoard({ nav, body }, all, {
     words: { ...words, [BUFFER]: BUFFER_WORDS },
-    order, start: start ?? 0, pins: defaults,
+    order, start: start ?? 0, pins: defaults, engines: context.page.engines?.n ?? 0,
     copyAs: series => copyButton(series, context),
     onPin(id) {
       const next = toggled(state.pins ?? defaults, id);

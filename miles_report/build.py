@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from miles_report.facts import RunFacts
+    from miles_report.pages.compute_figures import Overview
 
 Progress = Callable[[str, int, int], None]
 """Told (stage, done, total) as the build goes on."""
@@ -39,6 +40,7 @@ class BuildOptions:
         max_pages: at most so many of them; null: no limit for all, a sane one for notable ones.
         jobs: worker processes; null: as many as there are processors, at most 8.
         title: of the report; "" for the name of the run.
+        utilization_overview: when the Compute page draws shares of all lanes instead of a row a lane: above 64, or always.
     """
 
     steps: tuple[int, ...] | None = None
@@ -46,6 +48,7 @@ class BuildOptions:
     max_pages: int | None = None
     jobs: int | None = None
     title: str = ""
+    utilization_overview: Overview = "auto"
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,9 @@ def build(
         store = GenerationStore(site)
         last = store.open()
         prints = Fingerprints(files, _step_facts(Run(files)))
-        inputs = prints.everything(options.pages, options.max_pages, options.title)
+        inputs = prints.everything(
+            options.pages, options.max_pages, options.title, options.utilization_overview
+        )
         if last.inputs == inputs and not store.pending and last.is_whole(site):
             return _result(last, begun, changed=False)
         from miles_report.pipeline import Job, make_site  # noqa: PLC0415 - see above

@@ -27,6 +27,7 @@ HELP = {
     "jobs": "Worker processes; as many as there are processors if omitted, at most 8.",
     "strict": "Exit with 1 if there is a notice of severity warning or error; the report is built all the same.",
     "title": "Title of the report; the name of the run if omitted.",
+    "utilization_overview": "Compute page: shares of all lanes in place of a row a lane above 64 lanes (auto), or always.",
     "every": "Build again every so many seconds, until interrupted.",
 }
 STAGES = {
@@ -60,6 +61,13 @@ def _steps(
 @click.option("--jobs", type=click.IntRange(min=1), help=HELP["jobs"])
 @click.option("--strict", is_flag=True, help=HELP["strict"])
 @click.option("--title", default="", help=HELP["title"])
+@click.option(
+    "--utilization-overview",
+    type=click.Choice(("auto", "always")),
+    default="auto",
+    show_default=True,
+    help=HELP["utilization_overview"],
+)
 @click.option("--every", type=click.FloatRange(min=1), metavar="SECONDS", help=HELP["every"])
 def build_command(
     dump: Path,

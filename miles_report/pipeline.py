@@ -89,7 +89,15 @@ def make_site(job: Job, options: BuildOptions) -> Generation:
     for done, (task, pages) in enumerate(finished, 1):
         maker.add_samples(task, pages)
         job.tell("samples", done, len(tasks))
-    run_wide = run_pages(run, parts.tables, records, parts.holdings, name=name, title=title)
+    run_wide = run_pages(
+        run,
+        parts.tables,
+        records,
+        parts.holdings,
+        name=name,
+        title=title,
+        overview=options.utilization_overview,
+    )
     charts = maker.add_run_pages(run_wide, writer)
 
     job.tell("publish", 0, 1)

@@ -8,26 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from miles_report.charts import render
-from miles_report.charts.compute_charts import (
-    NO_PHASE,
-    TOKENS,
-    fleet_shares,
-    lane_bands,
-    step_shares,
-    util_spread,
-)
+from miles_report.charts.compute_charts import NO_PHASE
 from miles_report.pages import format as shown
-from miles_report.pages.compute_series import (
-    fleet_rows,
-    label_of,
-    lane_name,
-    lane_rows,
-    ordered,
-    process_rows,
-    spread_rows,
-    step_rows,
+from miles_report.pages.compute_figures import (
+    MOST_LANES,
+    is_fleet,
+    lanes_figure,
+    shares_figure,
+    steps_figure,
+    util_figure,
 )
+from miles_report.pages.compute_series import label_of, lane_name, ordered
 from miles_report.pages.copy_as import copy_as
 from miles_report.pages.index_findings import advice_window
 from miles_report.pages.page import Page, Stat
@@ -37,21 +28,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from miles_report.charts.render import Figure
-
-MOST_LANES = 64
-"""Up to so many lanes each has a row; of more the shares of all are drawn."""
+    from miles_report.pages.compute_figures import Overview
 
 BUCKETS = 240
 """Of the pictures: one in four pixels."""
 
 MOST_CHOSEN = 32
 """Lanes of a larger run that are drawn at once."""
-
-MOST_DRAWN = 4000
-"""Phases of processes without a GPU in the picture of the run; more are drawn by script alone."""
-
-STEPS_SHOWN = 60
-"""Newest steps in the picture of where their time went."""
 
 WAITS = ("train_wait", "sleep", "initialize")
 """Phases in which a lane does nothing: not worth a pick."""
@@ -109,19 +92,26 @@ def pick_criteria(step_phases: pl.DataFrame) -> dict[str, str]:
     return criteria
 
 
-def compute_page(tables: Mapping[str, pl.DataFrame], outliers: Mapping[str, pl.DataFrame]) -> Page:
+def compute_page(
+    tables: Mapping[str, pl.DataFrame],
+    outliers: Mapping[str, pl.DataFrame],
+    *,
+    overview: Overview = "auto",
+) -> Page:
     """The value of compute.html.
 
     Args:
         tables: lanes, topology, step_phases, bubbles, mfu, advisories, run, step_times and process_phases (see `run_timeline`); fleet and, up to `MOST_LANES` lanes, carpet (of
             phases) over the whole run with `BUCKETS` buckets.
         outliers: words of each pick to its rows of `outliers`, worst first.
+        overview: when shares of all lanes are drawn instead of a row a lane.
     """
     lanes, fleet = tables["lanes"], tables["fleet"]
     start = _start(tables)
+    as_fleet = is_fleet(lanes.height, overview)
     figures: dict[str, Figure | None] = {
-        "overview": _overview(tables, start) if start is not None else None,
-        "util": _util(fleet, start) if start is not None else None,
+        **_overview(tables, start, fleet=as_fleet),
+        "util": util_figure(fleet, start) if start is not None else None,
         "steps": steps_figure(tables["step_phases"], "compute steps"),
     }
     phases = _phases(tables)
@@ -142,7 +132,8 @@ def compute_page(tables: Mapping[str, pl.DataFrame], outliers: Mapping[str, pl.D
             "has_lanes": lanes.height > 0,
             "is_empty": is_empty,
             "is_alive": is_alive,
-            "is_fleet": lanes.height > MOST_LANES,
+            "is_fleet": as_fleet,
+            "is_large": lanes.height > MOST_LANES,
             "most_lanes": MOST_LANES,
             "legend": phase_legend(phases),
             "advices": [advice for advice in advices if not advice.hidden_by],
@@ -157,6 +148,19 @@ def compute_page(tables: Mapping[str, pl.DataFrame], outliers: Mapping[str, pl.D
         },
         figures=tuple(figure for figure in figures.values() if figure),
     )
+
+
+def _overview(
+    tables: Mapping[str, pl.DataFrame], start: float | None, *, fleet: bool
+) -> dict[str, Figure | None]:
+    """The picture of the run, and the other one behind a switch where both can be read."""
+    if start is None:
+        return {"overview": None, "other": None}
+    if fleet:
+        return {"overview": shares_figure(tables, start, "compute overview"), "other": None}
+    rows = lanes_figure(tables, start, "compute overview")
+    other = shares_figure(tables, start, "compute shares") if rows else None
+    return {"overview": rows, "other": other}
 
 
 def _start(tables: Mapping[str, pl.DataFrame]) -> float | None:
@@ -219,70 +223,6 @@ def _numbers(tables: Mapping[str, pl.DataFrame]) -> list[Stat]:
         Stat("Rollout beside training", None if share is None else shown.frac(share), f"step {overlap['step'][-1]}" if overlap.height else "", "no rollout phase within a step" if share is None else "Share of the rollout's time in which some rank trained."),
         Stat("MFU, actor train", None if reached["latest"] is None else shown.frac(reached["latest"]), "" if reached["peak"] is None else f"of {shown.number(reached['peak'])} TFLOPS", "perf/actor_train_mfu was not logged" if reached["latest"] is None else "Model FLOPs utilization of the newest step, and the peak it refers to."),
     ]  # fmt: skip
-
-
-def _overview(tables: Mapping[str, pl.DataFrame], start: float) -> Figure | None:
-    lanes, fleet = tables["lanes"], tables["fleet"]
-    if lanes.is_empty():
-        return _processes(tables, start)
-    end = float(fleet["t1"][-1]) - start
-    span = f"{shown.plural(lanes.height, 'GPU lane')} over {shown.elapsed(end)}"
-    if lanes.height > MOST_LANES:
-        rows = fleet_rows(fleet, start)
-        chart = fleet_shares(rows, ordered(rows["phase"]), end / 60)
-        return render.figure(
-            "compute overview", chart, alt=f"Shares of phases of {span}", tokens=TOKENS
-        )
-    rows = lane_rows(tables["carpet"], fleet, start)
-    if rows.is_empty():
-        return None
-    names = [lane_name(node, gpu) for node, gpu in lanes.select("node", "gpu").iter_rows()]
-    return render.figure(
-        "compute overview",
-        lane_bands(rows, names, end / 60),
-        alt=f"Phases of {span}",
-        tokens=TOKENS,
-    )
-
-
-def _processes(tables: Mapping[str, pl.DataFrame], start: float) -> Figure | None:
-    """Phases by rank, where no GPU is known; null where they are too many to be drawn so."""
-    phases = tables["process_phases"]
-    if not 0 < phases.height <= MOST_DRAWN:
-        return None
-    rows, names = process_rows(phases, start)
-    seconds = float(tables["run"]["t1"][0]) - start
-    alt = f"Phases of {shown.plural(len(names), 'process', 'processes')} over {shown.elapsed(seconds)}"
-    return render.figure(
-        "compute overview", lane_bands(rows, names, seconds / 60), alt=alt, tokens=TOKENS
-    )
-
-
-def _util(fleet: pl.DataFrame, start: float) -> Figure | None:
-    rows = spread_rows(fleet, start)
-    known = rows["p50"].drop_nulls()
-    if known.is_empty():
-        return None
-    alt = f"Utilization of all GPUs: median between {shown.number(known.min())} and {shown.number(known.max())} %"  # type: ignore[arg-type]  # polars types min for every dtype
-    return render.figure(
-        "compute util", util_spread(rows, (fleet["t1"][-1] - start) / 60), alt=alt, tokens=TOKENS
-    )
-
-
-def steps_figure(step_phases: pl.DataFrame, name: str) -> Figure | None:
-    """Where the lanes' time of the newest steps went; null without steps.
-
-    Args:
-        step_phases: the table.
-        name: of the figure.
-    """
-    if step_phases.is_empty():
-        return None
-    newest = step_phases["step"].unique().sort().tail(STEPS_SHOWN)
-    rows = step_rows(step_phases.filter(step_phases["step"].is_in(newest.implode())))
-    alt = f"Where the lanes' time of steps {newest[0]} to {newest[-1]} went"
-    chart = step_shares(rows, ordered(rows["phase"]))
-    return render.figure(name, chart, alt=alt, tokens=TOKENS)
 
 
 def _phases(tables: Mapping[str, pl.DataFrame]) -> list[str]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from miles_report.pages import format as shown
-from miles_report.pages.compute import phase_legend, steps_figure
+from miles_report.pages.compute import phase_legend
+from miles_report.pages.compute_figures import steps_figure
 from miles_report.pages.copy_as import copy_as
 from miles_report.pages.index_findings import index_findings
 from miles_report.pages.index_reading import reading_list

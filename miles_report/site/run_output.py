@@ -8,7 +8,8 @@ import polars as pl
 
 from miles_report.notices import Notice
 from miles_report.pages import format as shown
-from miles_report.pages.compute import BUCKETS, MOST_LANES, compute_page, pick_criteria
+from miles_report.pages.compute import BUCKETS, compute_page, pick_criteria
+from miles_report.pages.compute_figures import is_fleet
 from miles_report.pages.faults import faults_page
 from miles_report.pages.glossary import glossary_page
 from miles_report.pages.index import index_page
@@ -27,6 +28,7 @@ from miles_report.site.telemetry_output import write_telemetry
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from miles_report.pages.compute_figures import Overview
     from miles_report.pages.page import Page
     from miles_report.run import Run
     from miles_report.site.holdings import Holdings
@@ -80,23 +82,26 @@ def run_tables(run: Run) -> dict[str, pl.DataFrame]:
     return {name: run.table(name) for name in RUN_TABLES}
 
 
-def compute_overview(run: Run, tables: Mapping[str, pl.DataFrame]) -> Page:
+def compute_overview(
+    run: Run, tables: Mapping[str, pl.DataFrame], *, overview: Overview = "auto"
+) -> Page:
     """The Compute page; reads the GPU samples and phases of the run.
 
     Args:
         run: the opened dump.
         tables: run-wide tables, and step_times.
+        overview: when shares of all lanes are drawn instead of a row a lane.
     """
     wide = {
         **tables,
         "fleet": run.table("fleet", buckets=BUCKETS),
         "process_phases": process_phases(run),
     }
-    if tables["lanes"].height <= MOST_LANES:
+    if not is_fleet(tables["lanes"].height, overview):
         wide["carpet"] = run.table("carpet", metric="phase", buckets=BUCKETS)
     criteria = pick_criteria(tables["step_phases"])
     picks = {words: run.table("outliers", by=by, top=PICKS) for by, words in criteria.items()}
-    return compute_page(wide, picks)
+    return compute_page(wide, picks, overview=overview)
 
 
 def write_run_tables(
@@ -138,6 +143,7 @@ def run_pages(
     *,
     name: str,
     title: str,
+    overview: Overview = "auto",
 ) -> list[Page]:
     """The pages about the whole run, the index last.
 
@@ -148,6 +154,7 @@ def run_pages(
         holdings: what the site has of each table.
         name: of the run.
         title: of the report.
+        overview: of the Compute page, see `compute_overview`.
     """
     reading = pl.concat(
         [record.reading for record in records] or [pl.DataFrame(schema=dict(READING_SCHEMA))]
@@ -168,7 +175,7 @@ def run_pages(
             _evals(evals),
             {record.step: record.outline.state for record in evals},
         ),
-        compute_overview(run, timed),
+        compute_overview(run, timed, overview=overview),
         faults_page(tables),
         query_page(
             holdings.sizes,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { stepLegend, stepWords, versionSteps } from '../../templates/js/marks/versions.js';
 import { spread } from '../../templates/js/marks/axis.js';
 import { bin } from '../../templates/js/marks/bars.js';
 import { boxOf } from '../../templates/js/marks/brush.js';
@@ -110,4 +111,12 @@ test('a brush along x takes the full height', () => {
   const area = { x0: 0, x1: 100, y0: 0, y1: 50 };
   assert.deepEqual(boxOf({ x: 30, y: 5 }, { x: 10, y: 20 }, area, 'x'), { x0: 10, x1: 30, y0: 0, y1: 50 });
   assert.deepEqual(boxOf({ x: 30, y: 25 }, { x: 10, y: 20 }, area, 'xy'), { x0: 10, x1: 30, y0: 20, y1: 25 });
+});
+
+test('weight versions are steps of hue from the newest', () => {
+  const steps = versionSteps(['9', '12', null, '', '10', '11', '8', '12']);
+  assert.deepEqual([...steps], [['12', 0], ['11', 1], ['10', 2], ['9', 3], ['8', 3]]);
+  assert.deepEqual(stepLegend(steps).map(({ versions }) => stepWords(versions)), ['v12', 'v11', 'v10', 'v9 and older']);
+  assert.deepEqual([...versionSteps(['base', '3'])], [['3', 0], ['base', 1]]);
+  assert.equal(stepWords(['base']), 'base');
 });

@@ -7,7 +7,8 @@ import pytest
 from builders.run_tables import step_times
 
 from miles_report.charts.compute_charts import NO_PHASE, TOKENS, colour_of
-from miles_report.pages.compute import MOST_LANES, compute_page, pick_criteria
+from miles_report.pages.compute import compute_page, pick_criteria
+from miles_report.pages.compute_figures import MOST_LANES
 from miles_report.pages.compute_series import (
     fleet_rows,
     lane_rows,
@@ -146,6 +147,11 @@ def test_lanes_up_to_the_limit_and_shares_above():
     many = compute_page(tables(MOST_LANES + 1), {})
     assert many.values["is_fleet"]
     assert "Shares of phases" in many.values["overview"].alt
+    assert "Shares of phases" in few.values["other"].alt
+    assert many.values["other"] is None
+    asked = compute_page(tables(2), {}, overview="always")
+    assert "Shares of phases" in asked.values["overview"].alt
+    assert "too thin" not in render_body(asked)
 
 
 def test_without_lanes_the_page_says_why():

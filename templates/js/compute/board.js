@@ -164,7 +164,7 @@ export function createBoard(context, base, { whole, onSpan }) {
       const life = requestAt(requests, event.clientY - frame.top);
       if (!life) return tooltip.hide();
       const now = life.spans.filter(one => one.from <= time && time <= one.to).at(-1);
-      const doing = { gen: 'generating', tool: 'waiting for a tool' }[now?.kind ?? ''] ?? (now ? 'queued' : 'not there');
+      const doing = { gen: now?.version ? `generating, v${now.version}` : 'generating', tool: 'waiting for a tool' }[now?.kind ?? ''] ?? (now ? 'queued' : 'not there');
       return tooltip.show(anchor, el('b', null, `Sample ${life.index}`), tooltipRows([
         { label: 'Step', value: String(life.step) }, { label: moment(time), value: doing }, { label: 'Status', value: life.status || 'not ended' },
         { label: 'From', value: moment(life.start) }, { label: 'To', value: moment(life.end) },

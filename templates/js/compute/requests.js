@@ -13,6 +13,7 @@
 import { readTable } from '../data/slices.js';
 import { plural } from '../format.js';
 import { token } from '../marks/points.js';
+import { GEN_TOKENS, versionSteps } from '../marks/versions.js';
 import { lifecycles } from '../step/lifecycles.js';
 
 export const REQUESTS_HEIGHT = 132;
@@ -51,15 +52,18 @@ export async function readRequests(context, catalog, steps, span) {
  */
 export function drawRequests(pen, { lives }, [from, to], width) {
   const node = pen.canvas;
-  const colours = { attempt: token(node, '--l-queue'), gen: token(node, '--l-gen'), tool: token(node, '--l-tool') };
+  const queue = token(node, '--l-queue');
+  const tool = token(node, '--l-tool');
+  const gens = GEN_TOKENS.map(name => token(node, name));
+  const steps = versionSteps(lives.flatMap(life => life.versions));
   const pitch = Math.min(THICKEST + 1, REQUESTS_HEIGHT / Math.max(1, lives.length));
   const thick = pitch > 2 ? pitch - 1 : Math.max(pitch, 0.75);
   const scale = width / (to - from);
   lives.forEach((life, i) => {
     for (const kind of /** @type {const} */ (['attempt', 'gen', 'tool'])) {
-      pen.fillStyle = colours[kind];
       for (const one of life.spans) {
         if (one.kind !== kind || one.to < from || one.from > to) continue;
+        pen.fillStyle = kind === 'attempt' ? queue : kind === 'tool' ? tool : gens[steps.get(one.version ?? '') ?? 0];
         const left = Math.max(0, (one.from - from) * scale);
         pen.fillRect(left, i * pitch, Math.max(0.75, Math.min(width, (one.to - from) * scale) - left), thick);
       }

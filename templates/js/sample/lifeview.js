@@ -2,6 +2,7 @@
 
 import { el, fill } from '../dom.js';
 import { elapsed, plural, seconds, utc } from '../format.js';
+import { versionSteps } from '../marks/versions.js';
 import { timeTicks } from './lifecycle.js';
 import { versionName } from './head.js';
 
@@ -24,7 +25,8 @@ export function drawLife(host, life, startTs) {
   host.setAttribute('role', 'img');
   host.setAttribute('aria-label', spoken(life));
   const labels = el('div', { class: 'life-labels' });
-  const band = el('div', { class: 'life-band' }, life.strips.map((strip) => bandOf(strip, life)));
+  const steps = versionSteps(life.strips.map((strip) => strip.version));
+  const band = el('div', { class: 'life-band' }, life.strips.map((strip) => bandOf(strip, life, steps.get(strip.version) ?? 0)));
   const axis = el('div', { class: 'life-axis' });
   fill(host, labels, band, axis);
 
@@ -53,12 +55,13 @@ export function drawLife(host, life, startTs) {
 /**
  * @param {Strip} strip
  * @param {Life} life
+ * @param {number} step of hue, by weight version
  * @returns {HTMLElement}
  */
-function bandOf(strip, life) {
+function bandOf(strip, life, step) {
   const span = life.end - life.start || 1;
   return el('i', {
-    class: `life-${strip.kind}`,
+    class: strip.kind === 'gen' && step ? `life-gen step-${step}` : `life-${strip.kind}`,
     title: `${wordsOf(strip)}: ${seconds(strip.end - strip.start)}${strip.open ? ', no end recorded' : ''}`,
     style: {
       left: `${(100 * (strip.start - life.start)) / span}%`,

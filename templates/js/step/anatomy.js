@@ -8,6 +8,7 @@ import { count, elapsed, plural, seconds } from '../format.js';
 import { xAxis } from '../marks/axis.js';
 import { sharpCanvas, token } from '../marks/points.js';
 import { timeScale } from '../marks/scale.js';
+import { GEN_TOKENS, stepLegend, stepWords, versionSteps } from '../marks/versions.js';
 import { failure } from '../ui/failure.js';
 import { createTooltip, tooltipRows } from '../ui/tooltip.js';
 import { sampleHref } from './columns.js';
@@ -88,6 +89,7 @@ function drawing(box, lives, { tooltip, open, status }) {
   const height = Math.max(LOWEST, Math.min(TALLEST, Math.floor(GOAL / lives.length)));
   const shown = lives.slice(0, Math.floor(MOST / height));
   const size = shown.length * height;
+  const steps = versionSteps(lives.flatMap(life => life.versions));
   const canvas = el('canvas', { class: 'step-lives', role: 'img', 'aria-label': `Lifecycles of ${plural(shown.length, 'request')}, by start`, tabindex: 0 });
   const axis = svg('svg', { class: 'marks', height: AXIS });
   fill(box,
@@ -95,7 +97,7 @@ function drawing(box, lives, { tooltip, open, status }) {
       el('h3', null, plural(lives.length, 'request')),
       el('p', { class: 'note' }, `by start, over ${seconds(end - start)}; hover tells, a click opens the sample`),
       el('span', { class: 'spring' }),
-      el('p', { class: 'caption step-legend' }, key('queue', 'queued'), key('gen', 'generating'), key('tool', 'waiting on a tool'))),
+      el('p', { class: 'caption step-legend' }, key('queue', 'queued'), generatingKeys(steps), key('tool', 'waiting on a tool'))),
     el('div', { class: 'step-lives-box' }, canvas, axis),
     shown.length < lives.length ? el('p', { class: 'note' }, `The first ${count(shown.length)} of ${count(lives.length)} by start.`) : null);
   const at = (/** @type {PointerEvent} */ event) => shown[Math.floor((event.clientY - canvas.getBoundingClientRect().top) / height)];
@@ -131,7 +133,7 @@ function drawing(box, lives, { tooltip, open, status }) {
       const top = i * height;
       const of = (/** @type {string} */ kind) => life.spans.filter(span => span.kind === kind);
       paint('--l-queue', of('attempt'), top, height - gap);
-      paint('--l-gen', of('gen'), top, height - gap);
+      GEN_TOKENS.forEach((name, step) => paint(name, of('gen').filter(span => (steps.get(span.version ?? '') ?? 0) === step), top, height - gap));
       paint('--l-tool', of('tool'), top + height * 0.25, Math.max(1, height * 0.5 - gap / 2));
     });
     axis.setAttribute('width', String(width));
@@ -140,6 +142,15 @@ function drawing(box, lives, { tooltip, open, status }) {
     first?.setAttribute('text-anchor', 'start');
     first?.setAttribute('x', '0');
   };
+}
+
+/**
+ * @param {Map<string, number>} steps of hue by weight version
+ * @returns {HTMLElement[]} one a step, which says its versions where there are several
+ */
+function generatingKeys(steps) {
+  if (steps.size < 2) return [key('gen', 'generating')];
+  return stepLegend(steps).map(({ step, versions }) => key(step ? `gen step-${step}` : 'gen', `${step ? '' : 'generating, '}${stepWords(versions)}`));
 }
 
 /** @param {string} kind @param {string} words @returns {HTMLElement} */

@@ -9,6 +9,7 @@
  * @property {string} kind attempt, gen or tool
  * @property {number} from Unix seconds
  * @property {number} to Unix seconds; the last event of the batch where it never ended
+ * @property {string | null} version weights that generated
  *
  * @typedef {object} Lifecycle
  * @property {number} index sample_index
@@ -39,7 +40,7 @@ export function lifecycles(spans) {
     if (!known) found.set(index[row], life);
     const from = t0[row] ?? first[row];
     const to = t1[row] ?? newest;
-    life.spans.push({ kind: kind[row], from, to });
+    life.spans.push({ kind: kind[row], from, to, version: version[row] });
     life.end = Math.max(life.end, to);
     const length = Math.max(0, to - from);
     if (kind[row] === 'gen') life.generating += length;

@@ -34,6 +34,9 @@ SECONDS = HOURS + " + ':' + format(floor(datum.value * 60 % 60), '02d')"
 CLOSE_MINUTES = 40.0
 """Shorter runs have ticks between whole minutes."""
 
+FLUSH_PX = 28
+"""A label nearer than that to an end of its axis is drawn inwards: half of the longest one."""
+
 MARGIN = 110
 """Pixels left of the time axes, so that they lie below each other."""
 
@@ -148,7 +151,7 @@ def step_shares(shares: pl.DataFrame, order: Sequence[str]) -> Drawn:
 def elapsed_axis(field: str, span: float) -> Any:
     """The x axis of minutes since the start; `field` is a column of this package, never a word of a dump."""
     words = SECONDS if span < CLOSE_MINUTES else HOURS
-    axis = alt.Axis(labelExpr=words, tickCount=8, labelFlush=True)
+    axis = alt.Axis(labelExpr=words, tickCount=8, labelFlush=FLUSH_PX)
     scale = alt.Scale(nice=False, domain=[0, max(span, 1 / 60)])
     return alt.X(f"{field}:Q", title=None, axis=axis, scale=scale)
 

@@ -36,17 +36,21 @@ OF_THE_COLLECTOR = ("collector_started", "collector_stopped", "records_dropped")
 HELD = ("mass_failure_held", "restart_budget_exhausted", "recovery_failed", "kill_failed")
 """What did not go as it should, but for transfers."""
 
+AROUND_S = 60.0
+"""Before and behind what a link to Compute shows."""
+
 TRANSFERS = ("p2p_transfer_failed", "p2p_retried", "p2p_fell_back")
 
 
 @dataclass(frozen=True)
 class Incident:
-    """One failure, ready to show."""
+    """One failure, ready to show; href leads to its time on Compute."""
 
     number: int
     engine: str
     node: str | None
     at: str
+    href: str
     utc: str
     cause: str | None
     found: str
@@ -55,15 +59,35 @@ class Incident:
 
 @dataclass(frozen=True)
 class Event:
-    """One health event, ready to show."""
+    """One health event, ready to show; href leads to its time on Compute."""
 
     at: str
+    href: str
     utc: str
     event: str
     engine: str | None
     addr: str | None
     detail: str | None
     latency: str | None
+
+
+@dataclass(frozen=True)
+class EngineShare:
+    """How long one engine served, ready to show.
+
+    Attributes:
+        name: of the engine.
+        available: share of its time.
+        width: the same in percent, for a bar.
+        lost: time dead or starting.
+        kills: how often it was killed.
+    """
+
+    name: str
+    available: str
+    width: float
+    lost: str
+    kills: str
 
 
 def faults_page(tables: Mapping[str, pl.DataFrame]) -> Page:
@@ -91,6 +115,7 @@ def faults_page(tables: Mapping[str, pl.DataFrame]) -> Page:
             "numbers": _numbers(incidents, stretches, health) if watched.height else [],
             "watched": watched.height > 0,
             "picture": figure,
+            "shares": _shares(stretches, incidents),
             "legend": [(label, token) for _, token, label in STATES.values()],
             "incidents": [
                 _incident(number, row, zero)
@@ -137,6 +162,26 @@ def _numbers(incidents: pl.DataFrame, stretches: list[Stretch], health: pl.DataF
     ]  # fmt: skip
 
 
+def _shares(stretches: list[Stretch], incidents: pl.DataFrame) -> list[EngineShare]:
+    """The engines with events, those that served the least first."""
+    spans: dict[Key, list[Stretch]] = {}
+    for one in stretches:
+        spans.setdefault(one.key, []).append(one)
+    shares = []
+    for key, own in spans.items():
+        whole = sum(one.t1 - one.t0 for one in own)
+        lost = sum(one.t1 - one.t0 for one in own if one.state not in (ALIVE, SUSPECTED))
+        kills = incidents.filter(pl.col("engine_rank") == key[1]).height
+        part = 1 - lost / whole if whole else 1.0
+        shares.append((part, EngineShare(_name(key), shown.frac(part), round(100 * part, 2), shown.seconds(lost), shown.count(kills))))  # fmt: skip
+    return [share for _, share in sorted(shares, key=lambda pair: pair[0])]
+
+
+def _around(first: float, last: float) -> str:
+    """The Compute page at that time, seconds since the start of the run."""
+    return f"compute.html?t={max(first - AROUND_S, 0):.0f},{last + AROUND_S:.0f}#lanes"
+
+
 def _spread(values: pl.Series) -> tuple[str | None, str]:
     """Range, and the median behind it; of one value the value alone."""
     known = values.drop_nulls()
@@ -181,6 +226,9 @@ def _incident(number: int, row: Mapping[str, Any], zero: float) -> Incident:
         engine=f"{rank}{row['addr'] or ''}".strip(),
         node=row["node"],
         at=shown.elapsed(row["t_failed"] - zero),
+        href=_around(
+            row["t_failed"] - zero, (row["t_back"] or row["t_killed"] or row["t_failed"]) - zero
+        ),
         utc=shown.utc(row["t_failed"]),
         cause=row["cause"],
         found=shown.seconds(row["detect_s"]),
@@ -206,6 +254,7 @@ def _events(health: pl.DataFrame, zero: float) -> list[Event]:
     return [
         Event(
             at=shown.elapsed(row["ts"] - zero),
+            href=_around(row["ts"] - zero, row["ts"] - zero),
             utc=shown.utc(row["ts"]),
             event=row["event"],
             engine=None if row["engine_rank"] is None else str(row["engine_rank"]),

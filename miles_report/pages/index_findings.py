@@ -34,6 +34,9 @@ SHOWN_NOTICES = 6
 TOLD_BY_STEPS = ("zero_std_groups", "truncated_samples")
 """Rules whose finding the newest step gives in the same words as its page."""
 
+ENGINE_FAULTS = "engine_faults"
+"""Rule whose place is the page of faults."""
+
 _SENTENCE = re.compile(r"\. (?=[A-Z])")
 _REMEDY_LENGTH = 160
 
@@ -136,7 +139,8 @@ def _advisory_findings(advisories: pl.DataFrame, start: float | None) -> list[Fi
         ~pl.col("rule").is_in(TOLD_BY_STEPS),
     )
     found = []
-    for level, message, evidence in serious.select("level", "message", "evidence").iter_rows():
+    columns = ("rule", "level", "message", "evidence")
+    for rule, level, message, evidence in serious.select(columns).iter_rows():
         what, _, remedy = _SENTENCE.sub("\n", message, count=1).partition("\n")
         since, href = "", "compute.html#advice"
         window = advice_window(evidence, start)
@@ -145,7 +149,12 @@ def _advisory_findings(advisories: pl.DataFrame, start: float | None) -> list[Fi
                 shown.elapsed(window[0]),
                 f"compute.html?t={window[0]:.1f},{window[1]:.1f}#lanes",
             )
-        found.append(Finding(level, what, "", since, remedy, Link("Compute", href)))
+        link = (
+            Link("Faults", "faults.html#incidents")
+            if rule == ENGINE_FAULTS
+            else Link("Compute", href)
+        )
+        found.append(Finding(level, what, "", since, remedy, link))
     return found
 
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { faultSpan, faultsOf } from '../../templates/js/metrics/faults.js';
 import { chosenLines, readEngines, writeEngines } from '../../templates/js/metrics/engines.js';
 import { axisUnit, carried, xDomains } from '../../templates/js/metrics/axes.js';
 import { broken, categoryOf, groupSeries, matcher, positions, smoothed, sortSections, stepTimes, thinned } from '../../templates/js/metrics/series.js';
@@ -170,4 +171,15 @@ test('the address holds window, split and engines that are off', () => {
   const state = readEngines({ get: (/** @type {string} */ name) => /** @type {any} */ (address)[name] ?? null }, whole);
   assert.deepEqual(state, { span: [110, 160], split: true, hidden: ['http://a:1', 'http://b:1'], filter: '' });
   assert.deepEqual(writeEngines(state, whole), address);
+});
+
+test('a fault is shaded where it fell, in time and in steps', () => {
+  const columns = { engine_rank: [3, null], addr: ['a', 'http://b'], t_failed: [120, 310], t_killed: [125, 312], t_back: [260, null], repair_s: [135, null] };
+  const [first, second] = faultsOf({ length: 2, names: [], columns });
+  assert.match(first.text, /^engine 3 failed, back after/);
+  assert.equal(second.text, 'http://b failed, never back');
+  const run = { start: 100, times: new Map([[0, 110], [1, 200], [2, 300]]) };
+  assert.deepEqual(faultSpan(first, 'time', run), [20, 160]);
+  assert.deepEqual(faultSpan(first, 'step', run), [0.5, 2.5]);
+  assert.equal(faultSpan(second, 'step', run), null);
 });

@@ -33,6 +33,9 @@ def test_an_incident_is_told_with_its_times():
     (one,) = page.values["incidents"]
     assert (one.number, one.engine, one.at) == (1, "engine 3 10.2.0.6:30001", "+0:01:10")
     assert (one.found, one.back) == ("31\u202fs", "4\u202fm\u202f00\u202fs")
+    assert one.href == "compute.html?t=10,401#lanes"
+    (share,) = page.values["shares"]
+    assert (share.name, share.kills, share.lost, share.available) == ("main engine 3", "1", "4\u202fm\u202f00\u202fs", "76.0\u202f%")  # fmt: skip
     numbers = {stat.label: stat.value for stat in page.values["numbers"]}
     assert numbers["Engines killed"] == "1"
     assert numbers["Found in"] == "31\u202fs"

@@ -25,7 +25,7 @@
 
 import { readSlice, readTable } from '../data/slices.js';
 import { concatFrames } from '../data/frame.js';
-import { seconds } from '../format.js';
+import { faultsOf } from '../metrics/faults.js';
 import { laneKey, readLanes, rowsOf } from './lanes.js';
 import { ENGINES, GPUS, chooseWidth, intervalOf, pickLevel, readLevel, seriesOf } from './samples.js';
 import { phasesByLane } from './spans.js';
@@ -46,7 +46,7 @@ export async function readBase(context) {
     rows: rowsOf(readLanes(lanes), topology, processes),
     metrics: Array.from(metrics.columns.metric ?? []),
     steps: stepSpans(context.page.steps),
-    faults: faultSpans(incidents),
+    faults: faultsOf(incidents),
   };
 }
 
@@ -56,18 +56,6 @@ export async function readBase(context) {
  */
 function stepSpans(steps) {
   return steps.map(({ step, t0, t1, wait_ratio: wait, overlap_fraction: overlap }) => ({ step, from: t0, to: t1, wait, overlap }));
-}
-
-/**
- * @param {Frame} incidents
- * @returns {{from: number, to: number, text: string}[]}
- */
-function faultSpans({ length, columns }) {
-  return Array.from({ length }, (_, i) => {
-    const { engine_rank: rank, addr, t_failed: from, t_back: back, t_killed: killed, repair_s: repair } = columns;
-    const name = rank[i] === null ? addr[i] ?? 'an engine' : `engine ${rank[i]}`;
-    return { from: from[i], to: back[i] ?? killed[i] ?? from[i], text: back[i] === null ? `${name} failed, never back` : `${name} failed, back after ${seconds(repair[i])}` };
-  });
 }
 
 /**

@@ -2,6 +2,7 @@ import { el, fill, on } from '../dom.js';
 import { count, plural } from '../format.js';
 import { carried, xDomains } from './axes.js';
 import { createCell } from './cell.js';
+import { faultSpan } from './faults.js';
 import { matcher, positions, sortSections, stepTimes } from './series.js';
 
 /**
@@ -11,7 +12,7 @@ import { matcher, positions, sortSections, stepTimes } from './series.js';
  * @typedef {{
  *   words: Record<string, import('./cell.js').Words>, order: string[], start: number, pins: string[],
  *   copyAs: (series: Series) => HTMLElement, onPin: (id: string) => void, onZoom: (zoom: [number, number] | null) => void
- *   engines: number
+ *   engines: number, faults: import('./faults.js').Fault[]
  * }} Settings pins: the ones of the build; engines: metrics in the section of their own, 0 for none
  */
 
@@ -69,7 +70,8 @@ export function createBoard({ nav, body }, all, settings) {
       const whole = full(series);
       const zoom = state.zoom;
       const domain = zoom ? /** @type {[number, number]} */ (zoom.map(value => carried(value, domains.main, whole))) : whole;
-      return { domain: widened(domain), axis: axisOf(series), log: state.log, smoothing: state.smoothing, word: wordOf(series) };
+      const faults = faultsOn(axisOf(series), series.stepKey);
+      return { domain: widened(domain), axis: axisOf(series), log: state.log, smoothing: state.smoothing, word: wordOf(series), faults };
     },
     isPinned: series => pins().includes(series.id),
     copyAs: settings.copyAs,
@@ -82,6 +84,11 @@ export function createBoard({ nav, body }, all, settings) {
       settings.onZoom(part && /** @type {[number, number]} */ (part.map(share => carried(share, [0, 1], domains.main))));
     },
   };
+  /** @param {'step' | 'time'} axis @param {string} stepKey @returns {{span: [number, number], text: string}[]} */
+  const faultsOn = (axis, stepKey) => (axis === 'time' || stepKey === 'rollout/step' ? settings.faults : []).flatMap(fault => {
+    const span = faultSpan(fault, axis, { start: settings.start, times });
+    return span ? [{ span, text: fault.text }] : [];
+  });
   const pins = () => state.pins ?? settings.pins;
 
   const sections = () => {

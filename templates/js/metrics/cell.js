@@ -10,7 +10,7 @@ import { drawPlot } from './plot.js';
  * @typedef {{
  *   words: (key: string) => Words,
  *   xs: (series: Series) => (number | null)[],
- *   options: (series: Series) => {domain: [number, number], axis: 'step' | 'time', log: boolean, smoothing: number, word: string},
+ *   options: (series: Series) => {domain: [number, number], axis: 'step' | 'time', log: boolean, smoothing: number, word: string, faults: {span: [number, number], text: string}[]},
  *   full: (series: Series) => [number, number],
  *   isPinned: (series: Series) => boolean,
  *   onPin: (series: Series) => void,

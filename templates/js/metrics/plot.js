@@ -10,7 +10,7 @@ import { broken, smoothed, thinned } from './series.js';
  * @typedef {import('./series.js').Series} Series
  * @typedef {import('../types').Scale} Scale
  * @typedef {{series: Series, xs: (number | null)[], form: string, unit: string}} Drawn
- * @typedef {{width: number, height: number, domain: [number, number], axis: 'step' | 'time', log: boolean, smoothing: number, word: string}} Options
+ * @typedef {{width: number, height: number, domain: [number, number], axis: 'step' | 'time', log: boolean, smoothing: number, word: string, faults?: {span: [number, number], text: string}[]}} Options
  *   domain: visible x
  * @typedef {{node: SVGSVGElement, x: Scale, unit: string, isLog: boolean, area: {x0: number, x1: number, y0: number, y1: number}, cursor: (at: number | null) => void}} Plot
  */
@@ -27,7 +27,7 @@ const Y_TICKS = 3;
  * @param {Options} options
  * @returns {Plot}
  */
-export function drawPlot({ series, xs, form, unit }, { width, height, domain, axis, log, smoothing, word }) {
+export function drawPlot({ series, xs, form, unit }, { width, height, domain, axis, log, smoothing, word, faults = [] }) {
   const visible = series.values.filter((_, i) => isInside(xs[i], domain));
   const range = extent(visible);
   const shown = axisUnit(form, unit, range);
@@ -42,6 +42,7 @@ export function drawPlot({ series, xs, form, unit }, { width, height, domain, ax
   const left = Math.max(34, 10 + 6.6 * Math.max(0, ...ticks.map(tick => write(tick).length)));
   const x = (axis === 'time' ? timeScale : linearScale)(domain, [left, width - RIGHT]);
   const node = svg('svg', { class: 'marks metric-plot', width, height, viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true' },
+    faults.map(fault => faultMark(fault, x, [y0, y1])),
     yAxis(y, [left, width - RIGHT], { ticks, format: write }),
     xAxis(x, y1, axis === 'time' ? { count: 4 } : { word, last: Math.floor(domain[1]), count: 5, ticks: wholeTicks(x) }));
   const lines = svg('g', { transform: `translate(${2 - left},${2 - y0})` });
@@ -61,6 +62,19 @@ export function drawPlot({ series, xs, form, unit }, { width, height, domain, ax
   const pointer = createCursor({ x, y, y0, y1, right: width - RIGHT, series, xs, scaled, form });
   node.append(pointer.node);
   return { node, x, unit: shown.unit, isLog, area: { x0: left, x1: width - RIGHT, y0, y1 }, cursor: pointer.move };
+}
+
+/**
+ * @param {{span: [number, number], text: string}} fault
+ * @param {Scale} x
+ * @param {[number, number]} height pixels from top to base
+ * @returns {SVGElement | null} a shade with its words; null outside the domain
+ */
+function faultMark({ span, text }, x, [top, base]) {
+  const from = Math.max(x.range[0], x(span[0]));
+  const to = Math.min(x.range[1], x(span[1]));
+  if (to < x.range[0] || from > x.range[1]) return null;
+  return svg('rect', { class: 'metric-fault', x: from, y: top, width: Math.max(2, to - from), height: base - top }, svg('title', null, text));
 }
 
 /**

@@ -11,10 +11,11 @@ const FILTER_PAUSE_MS = 150;
 /**
  * The controls over the charts.
  *
- * @param {{state: State, onChange: (change: Partial<State>) => void, onCsv: () => void}} settings
+ * @param {{state: State, hasFaults: boolean, onChange: (change: Partial<State>) => void, onCsv: () => void}} settings hasFaults: shades
+ *   are drawn where an engine was down
  * @returns {{node: HTMLElement, show: (state: State) => void, dispose: () => void}}
  */
-export function createToolbar({ state, onChange, onCsv }) {
+export function createToolbar({ state, hasFaults, onChange, onCsv }) {
   let timer = 0;
   const filter = el('input', { type: 'search', placeholder: 'Filter keys, e.g. lp or reward', value: state.filter, 'aria-label': 'Filter keys', autocomplete: 'off', spellcheck: 'false' });
   const slider = el('input', { type: 'range', min: 0, max: MAX_SMOOTHING, step: 0.01, value: state.smoothing, 'aria-label': 'Smoothing' });
@@ -50,7 +51,7 @@ export function createToolbar({ state, onChange, onCsv }) {
     axis.show(next.axis);
     columns.show(String(next.columns));
     reset.hidden = !next.zoom;
-    hint.textContent = next.smoothing ? 'Bold: smoothed; faint: as logged' : 'Drag to zoom, double click to reset';
+    hint.textContent = next.smoothing ? 'Bold: smoothed; faint: as logged' : hasFaults ? 'Drag zooms; shaded: an engine was down' : 'Drag to zoom, double click to reset';
   };
   show(state);
   return {

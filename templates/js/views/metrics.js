@@ -2,6 +2,7 @@ import { readTable } from '../data/slices.js';
 import { el } from '../dom.js';
 import { BUFFER, BUFFER_AXIS, createBoard } from '../metrics/board.js';
 import { mountEngines } from '../metrics/engines.js';
+import { faultsOf } from '../metrics/faults.js';
 import { groupSeries, seriesId } from '../metrics/series.js';
 import { readState, toggled, writePins, writeState } from '../metrics/state.js';
 import { createToolbar } from '../metrics/toolbar.js';
@@ -35,8 +36,8 @@ export function mount(root, context) {
   /** @type {() => void} */
   let dispose = () => {};
   read(context).then(
-    all => {
-      if (!isOver && all.length) dispose = show(host, context, all);
+    ({ all, faults }) => {
+      if (!isOver && all.length) dispose = show(host, context, all, faults);
     },
     error => {
       context.log.warn('The metrics cannot be read.', error);
@@ -51,16 +52,17 @@ export function mount(root, context) {
 
 /**
  * @param {Context} context
- * @returns {Promise<Series[]>} with the data buffer as the last, if it was reported
+ * @returns {Promise<{all: Series[], faults: import('../metrics/faults.js').Fault[]}>} with the data buffer as the last, if it was reported
  */
 async function read(context) {
   const catalog = await context.catalog();
-  const [metrics, buffer] = await Promise.all([
+  const [metrics, buffer, incidents] = await Promise.all([
     readTable(context, catalog, 'metrics', { columns: COLUMNS }),
     readTable(context, catalog, 'data_buffer', { columns: ['ts', 'length'] }),
+    readTable(context, catalog, 'incidents'),
   ]);
   const all = metrics.length ? groupSeries(metrics, context.page.plain_axes) : [];
-  return buffer.length ? [...all, bufferSeries(buffer)] : all;
+  return { all: buffer.length ? [...all, bufferSeries(buffer)] : all, faults: faultsOf(incidents) };
 }
 
 /**
@@ -81,9 +83,10 @@ function bufferSeries({ columns, length }) {
  * @param {HTMLElement} host
  * @param {Context} context
  * @param {Series[]} all
+ * @param {import('../metrics/faults.js').Fault[]} faults
  * @returns {() => void}
  */
-function show(host, context, all) {
+function show(host, context, all, faults) {
   const { words, order, pins, start } = context.page;
   const memory = `miles-report-pins:${location.pathname}`;
   let state = readState(context.url, recall(memory));
@@ -98,7 +101,7 @@ function show(host, context, all) {
   };
   const board = createBoard({ nav, body }, all, {
     words: { ...words, [BUFFER]: BUFFER_WORDS },
-    order, start: start ?? 0, pins: defaults, engines: context.page.engines?.n ?? 0,
+    order, start: start ?? 0, pins: defaults, faults, engines: context.page.engines?.n ?? 0,
     copyAs: series => copyButton(series, context),
     onPin(id) {
       const next = toggled(state.pins ?? defaults, id);
@@ -107,7 +110,7 @@ function show(host, context, all) {
     },
     onZoom: zoom => change({ zoom }),
   });
-  const toolbar = createToolbar({ state, onChange: change, onCsv: () => download('metrics.csv', metricsCsv(board.shown())) });
+  const toolbar = createToolbar({ state, hasFaults: faults.length > 0, onChange: change, onCsv: () => download('metrics.csv', metricsCsv(board.shown())) });
   host.replaceChildren(toolbar.node, el('div', { class: 'metric-columns' }, el('nav', { class: 'metric-nav', 'aria-label': 'Categories' }, nav), body));
   board.render(state);
   const off = context.url.onChange(() => {

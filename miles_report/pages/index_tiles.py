@@ -153,10 +153,12 @@ class Points:
 
 
 def _points(source: Source, tables: Mapping[str, pl.DataFrame]) -> Points | None:
-    """The first place that has a finite value, else the first that has any."""
+    """The place with the most finite values, the first of those that have as many; null where none has any value.
+
+    A dump that kept few of its steps may have logged all of them.
+    """
     places = [place for place in _places(source, tables) if place.line["y"].is_not_null().any()]
-    finite = (place for place in places if place.line["y"].is_finite().any())
-    return next(finite, places[0] if places else None)
+    return max(places, key=lambda place: int(place.line["y"].is_finite().sum()), default=None)
 
 
 def _places(source: Source, tables: Mapping[str, pl.DataFrame]) -> Iterator[Points]:

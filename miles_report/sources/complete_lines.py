@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from miles_report.notices import Severity
     from miles_report.sources.folders import FileStamp
 
-BLOCK_BYTES = 16 << 20
+BLOCK_BYTES = 32 << 20
 """Enough for the parser to run at full speed, little enough for a worker's memory."""
 
 MAX_LINE_BYTES = 64 << 20

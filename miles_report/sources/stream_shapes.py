@@ -6,6 +6,7 @@ whole blocks, `row_of` reads single lines with the same outcome where polars ref
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import types
@@ -88,6 +89,7 @@ class Shape:
         return row
 
 
+@functools.cache
 def shape_of(stream: str) -> Shape:
     """The shape of a stream; metrics, whose keys differ from line to line, has none."""
     declared = STREAMS[stream]

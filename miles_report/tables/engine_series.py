@@ -81,21 +81,21 @@ def derive(folded: pl.DataFrame, derived: Derived) -> pl.DataFrame:
     """A rate or mean over each interval between neighbouring scrapes of a series: addr, engine_type, dp_rank, ts (the later), value.
 
     Args:
-        folded: what `fold` gives for the inputs.
+        folded: what `fold` gives for the inputs: one row a metric, series and moment.
         derived: what to compute. Moments at which an input is missing do not count as scrapes.
     """
 
-    def of(name: str) -> pl.Expr:
-        return pl.col("value").filter(pl.col("metric") == name).first()
+    def of(name: str, column: str) -> pl.DataFrame:
+        rows = folded.filter(pl.col("metric") == name)
+        return rows.select(*SERIES, "ts", pl.col("value").alias(column))
 
-    bottom = of(derived.denominator) if derived.denominator else pl.col("ts").first()
-    scrapes = (
-        folded.filter(pl.col("metric").is_in(derived.inputs))
-        .group_by(*SERIES, "ts")
-        .agg(of(derived.numerator).alias("top"), bottom.alias("bottom"))
-        .drop_nulls(["top", "bottom"])
-        .sort(*SERIES, "ts")
-    )
+    scrapes = of(derived.numerator, "top")
+    if derived.denominator:
+        bottom = of(derived.denominator, "bottom")
+        scrapes = scrapes.join(bottom, on=[*SERIES, "ts"], nulls_equal=True)
+    else:
+        scrapes = scrapes.with_columns(pl.col("ts").alias("bottom"))
+    scrapes = scrapes.drop_nulls(["top", "bottom"]).sort(*SERIES, "ts")
     growth = scrapes.with_columns(pl.col("top", "bottom").diff().over(SERIES))
     return growth.filter((pl.col("top") >= 0) & (pl.col("bottom") > 0)).select(
         *SERIES, "ts", (pl.col("top") / pl.col("bottom")).alias("value")

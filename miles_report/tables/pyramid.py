@@ -52,7 +52,8 @@ class Series:
     Attributes:
         keys: columns that tell series apart; nulls are values.
         values: columns to keep.
-        group: for a level (0: samples) which series share a tile; an expression over the rows.
+        group: for a level (0: samples) which series share a tile; an expression over the rows. Series told apart by one number
+            are grouped with their neighbours.
     """
 
     keys: tuple[str, ...]
@@ -203,10 +204,16 @@ class _Stage:
         stretch = (pl.col("ts") / self._tile_s).floor().alias("_stretch")
         group = self._series.group(self._level).alias("_group")
         placed = self._finished(rows).with_columns(stretch, group)
-        ordered = placed.sort("_stretch", "_group", *self._series.keys, "ts", maintain_order=True)
+        ordered = placed.sort("_stretch", *self._order(placed), "ts", maintain_order=True)
         for (number, name), part in ordered.group_by("_stretch", "_group", maintain_order=True):
             t0 = float(number) * self._tile_s
             yield from self._split(name, t0, self._tile_s, part.drop("_stretch", "_group"))
+
+    def _order(self, rows: pl.DataFrame) -> list[str]:
+        """Columns to sort by for the group, then the series; of numbered series, whose groups are neighbours, the number does."""
+        keys = list(self._series.keys)
+        is_numbered = len(keys) == 1 and rows[keys[0]].dtype.is_integer()
+        return keys if is_numbered else ["_group", *keys]
 
     def _split(
         self, group: int | str, t0: float, seconds: float, rows: pl.DataFrame

@@ -110,7 +110,10 @@ class _Values:
         folded = fold(stretch, per_dp_rank=self._per_dp_rank)
         is_counter = pl.col("metric").str.contains(f"({'|'.join(RAW_ENDINGS)})$")
         gauges = folded.filter(~is_counter & ~pl.col("metric").is_in(list(DERIVED)))
-        counters = pl.concat([self._carried, folded.filter(is_counter)])
+        counters = pl.concat([self._carried, folded.filter(is_counter)]).unique(
+            ["metric", *SERIES, "ts"], keep="first", maintain_order=True
+        )
+        scraped = set(counters["metric"].unique())
         self._carried = counters.sort("ts", maintain_order=True).unique(
             ["metric", *SERIES], keep="last", maintain_order=True
         )
@@ -121,6 +124,7 @@ class _Values:
                     pl.lit(name).alias("metric"), *SERIES, "ts", "value"
                 )
                 for name, derived in DERIVED.items()
+                if scraped.issuperset(derived.inputs)
             ]
         )
 

@@ -258,10 +258,10 @@ def test_bad_lines_count_for_no_bounds(tmp_path):
 
 
 def test_a_large_file_is_read_in_blocks(tmp_path):
-    files = [stamp_of(tmp_path / "a", gpu() * 220_000)]
+    files = [stamp_of(tmp_path / "a", gpu() * 450_000)]
     frames = list(stream_frames(files, "gpu_util", notices=[]))
     assert len(frames) > 1
-    assert sum(frame.height for frame in frames) == 220_000
+    assert sum(frame.height for frame in frames) == 450_000
 
 
 def test_recorded_streams_are_read_whole(dumps):

@@ -119,7 +119,7 @@ def test_eight_engines_under_load_of_which_three_fall_ill(cluster, tmp_path):
     """Two hang, one dies, one is slow to compile and spared by the first wait."""
     from faulttol.ray_backend import RayBackend
 
-    log = faulttol.HealthLog(faulttol.StreamSink(tmp_path), clock=SystemClock())
+    log = faulttol.HealthLog(faulttol.StreamSink(tmp_path / "dashboard"), clock=SystemClock())
     first_wait_s = 3.0
     with empty_router() as router:
         group = faulttol.EngineGroup(
@@ -159,7 +159,7 @@ def test_eight_engines_under_load_of_which_three_fall_ill(cluster, tmp_path):
 
         def events(name):
             log.flush()
-            lines = (tmp_path / "health.jsonl").read_text().splitlines()
+            lines = (tmp_path / "dashboard" / "health.jsonl").read_text().splitlines()
             return [one for one in map(json.loads, lines) if one["event"] == name]
 
         fleet.start()
@@ -195,7 +195,8 @@ def test_eight_engines_under_load_of_which_three_fall_ill(cluster, tmp_path):
 
             began = time.time()
             assert update(2) == (True, N)
-            repaired_s = time.time() - began
+            back_at = time.time()
+            repaired_s = back_at - began
             recovered = events("engine_recovered")
             assert {one["engine_rank"] for one in recovered} == {1, 4, 6}
             for one in recovered:
@@ -230,6 +231,31 @@ def test_eight_engines_under_load_of_which_three_fall_ill(cluster, tmp_path):
     pids = [told[place] for told in new for place in (1, 2)]
     wait_until(lambda: all(map(is_gone, pids)), "the end of all processes", 20)
     assert not any(listens(port) for port in range(FIRST_PORT, FIRST_PORT + 3 * (N + 3)))
+    assert_reported(tmp_path, killed, before, ill_at=ill_at, back_at=back_at)
+
+
+def assert_reported(dump, killed, before, *, ill_at, back_at):
+    """The report tells each failure at its second, with the times that the test measured."""
+    import miles_report
+    from miles_report.build import BuildOptions, build
+
+    (dump / "dashboard" / "meta.json").write_text(
+        json.dumps({"run_name": "eight engines", "start_ts": ill_at - 60.0, "args": {}, "schema_version": 1})
+    )  # fmt: skip
+    found = {one["engine_rank"]: one for one in miles_report.open_run(dump).table("incidents").to_dicts()}  # fmt: skip
+    assert set(found) == set(killed)
+    for rank, one in found.items():
+        assert one["addr"] == before[rank]
+        assert one["t_killed"] == killed[rank]["ts"]
+        assert ill_at <= one["t_failed"] <= one["t_killed"]
+        assert one["t_killed"] - ill_at - one["detect_s"] <= INTERVAL_S + SLACK_S
+        assert abs(one["t_back"] - back_at) <= INTERVAL_S
+        assert abs(one["repair_s"] - (back_at - killed[rank]["ts"])) <= INTERVAL_S
+    site = dump.with_name(f"{dump.name}-site")
+    build(dump, site, BuildOptions(jobs=1))
+    page = (site / "faults.html").read_text()
+    assert all(f"engine {rank} {before[rank]}" in page for rank in killed)
+    assert "3 incidents" in page
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,9 @@ INCIDENTS_SHOWN = 200
 OF_THE_COLLECTOR = ("collector_started", "collector_stopped", "records_dropped")
 """Events that no monitor writes."""
 
+QUIET = ("check_passed", "monitor_paused", "monitor_resumed", "first_wait")
+"""Events of an ordinary run."""
+
 HELD = ("mass_failure_held", "restart_budget_exhausted", "recovery_failed", "kill_failed")
 """What did not go as it should, but for transfers."""
 
@@ -44,7 +47,10 @@ TRANSFERS = ("p2p_transfer_failed", "p2p_retried", "p2p_fell_back")
 
 @dataclass(frozen=True)
 class Incident:
-    """One failure, ready to show; href leads to its time on Compute."""
+    """One failure, ready to show; href leads to its time on Compute.
+
+    `found_width` and `back_width` are the bars of the two times, in percent of the longest incident.
+    """
 
     number: int
     engine: str
@@ -55,6 +61,9 @@ class Incident:
     cause: str | None
     found: str
     back: str | None
+    step: str | None
+    found_width: float
+    back_width: float
 
 
 @dataclass(frozen=True)
@@ -94,7 +103,7 @@ def faults_page(tables: Mapping[str, pl.DataFrame]) -> Page:
     """The value of faults.html.
 
     Args:
-        tables: health, incidents, topology and run.
+        tables: health, incidents, topology and run; step_times, see `run_timeline`.
     """
     health, incidents = tables["health"], tables["incidents"]
     run = tables["run"].row(0, named=True)
@@ -118,14 +127,14 @@ def faults_page(tables: Mapping[str, pl.DataFrame]) -> Page:
             "shares": _shares(stretches, incidents),
             "legend": [(label, token) for _, token, label in STATES.values()],
             "incidents": [
-                _incident(number, row, zero)
+                _incident(number, row, zero, scale=_longest(incidents), steps=tables["step_times"])
                 for number, row in enumerate(incidents.iter_rows(named=True), 1)
                 if number > incidents.height - INCIDENTS_SHOWN
             ],
             "n_incidents": _of(incidents.height, INCIDENTS_SHOWN),
             "held": _listed(health.filter(pl.col("event").is_in(HELD)), zero),
             "transfers": _listed(health.filter(pl.col("event").is_in(TRANSFERS)), zero),
-            "events": _listed(health, zero),
+            "events": _told(health, zero),
             "restarts": [
                 {
                     "at": shown.elapsed(row["ts"] - zero),
@@ -219,7 +228,21 @@ def _figure(stretches: list[Stretch], start: float | None, end: float | None) ->
     return render.figure("fault engines", chart, alt=alt, tokens=TOKENS)
 
 
-def _incident(number: int, row: Mapping[str, Any], zero: float) -> Incident:
+def _longest(incidents: pl.DataFrame) -> float:
+    """Seconds from failure to return of the incident that took longest; 1 without any."""
+    spans = incidents.select(pl.col("detect_s") + pl.col("repair_s").fill_null(0.0)).to_series()
+    return max(float(spans.max() or 0.0), 1e-9)  # type: ignore[arg-type]  # polars types max for every dtype
+
+
+def _step_at(steps: pl.DataFrame, ts: float) -> str | None:
+    """The step that ran then."""
+    found = steps.filter((pl.col("t0") <= ts) & (ts < pl.col("t1")))
+    return None if found.is_empty() else str(found["step"][0])
+
+
+def _incident(
+    number: int, row: Mapping[str, Any], zero: float, *, scale: float, steps: pl.DataFrame
+) -> Incident:
     rank = "" if row["engine_rank"] is None else f"engine {row['engine_rank']} "
     return Incident(
         number=number,
@@ -233,6 +256,9 @@ def _incident(number: int, row: Mapping[str, Any], zero: float) -> Incident:
         cause=row["cause"],
         found=shown.seconds(row["detect_s"]),
         back=None if row["repair_s"] is None else shown.seconds(row["repair_s"]),
+        step=_step_at(steps, row["t_failed"]),
+        found_width=round(100 * row["detect_s"] / scale, 2),
+        back_width=round(100 * (row["repair_s"] or 0.0) / scale, 2),
     )
 
 
@@ -247,6 +273,18 @@ def _listed(health: pl.DataFrame, zero: float) -> dict[str, Any]:
     """The newest events, and in words how many there are."""
     newest = health.sort("ts", maintain_order=True).tail(EVENTS_SHOWN)
     return {"rows": _events(newest, zero), "note": _of(health.height, EVENTS_SHOWN)}
+
+
+def _told(health: pl.DataFrame, zero: float) -> dict[str, Any]:
+    """The newest events that say something, and in words what is left out."""
+    loud = health.filter(~pl.col("event").is_in(QUIET))
+    listed = _listed(loud, zero)
+    n_quiet = health.height - loud.height
+    if n_quiet:
+        listed["note"] += (
+            f"; without {shown.count(n_quiet)} passed checks and pauses, which SQL has"
+        )
+    return listed
 
 
 def _events(health: pl.DataFrame, zero: float) -> list[Event]:

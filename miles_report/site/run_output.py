@@ -176,7 +176,7 @@ def run_pages(
             {record.step: record.outline.state for record in evals},
         ),
         compute_overview(run, timed, overview=overview),
-        faults_page(tables),
+        faults_page(timed),
         query_page(
             holdings.sizes,
             steps=[record.step for record in records if record.tables and not record.evaluation],

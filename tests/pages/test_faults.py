@@ -23,7 +23,8 @@ EVENTS = [
 
 
 def page_of(events):
-    tables = run_tables(run={"t0": 1000.0, "t1": 2000.0}, health=events)
+    steps = [{"step": 7, "t0": 1050.0, "t1": 1200.0}]
+    tables = run_tables(run={"t0": 1000.0, "t1": 2000.0}, health=events, step_times=steps)
     tables["incidents"] = incidents_table(tables["health"])
     return faults_page(tables | {"topology": empty_table("topology")})
 
@@ -34,6 +35,11 @@ def test_an_incident_is_told_with_its_times():
     assert (one.number, one.engine, one.at) == (1, "engine 3 10.2.0.6:30001", "+0:01:10")
     assert (one.found, one.back) == ("31\u202fs", "4\u202fm\u202f00\u202fs")
     assert one.href == "compute.html?t=10,401#lanes"
+    assert (one.step, one.found_width, one.back_width) == (
+        "7",
+        11.44,
+        88.56,
+    )  # 31 s and 240 s of 271 s
     (share,) = page.values["shares"]
     assert (share.name, share.kills, share.lost, share.available) == ("main engine 3", "1", "4\u202fm\u202f00\u202fs", "76.0\u202f%")  # fmt: skip
     numbers = {stat.label: stat.value for stat in page.values["numbers"]}

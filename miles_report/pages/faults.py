@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from miles_report.charts import render
+from miles_report.charts import render, series
 from miles_report.charts.fault_charts import STATES, TOKENS, engine_bands
 from miles_report.pages import format as shown
 from miles_report.pages.copy_as import copy_as
 from miles_report.pages.page import Page, Stat
+from miles_report.tables.incident_cost import incident_cost
 from miles_report.tables.incidents import (
     ALIVE,
     SUSPECTED,
@@ -38,6 +39,9 @@ QUIET = ("check_passed", "monitor_paused", "monitor_resumed", "first_wait")
 
 HELD = ("mass_failure_held", "restart_budget_exhausted", "recovery_failed", "kill_failed")
 """What did not go as it should, but for transfers."""
+
+COSTS_SHOWN = 6
+"""Newest incidents whose cost is drawn."""
 
 AROUND_S = 60.0
 """Before and behind what a link to Compute shows."""
@@ -81,6 +85,17 @@ class Event:
 
 
 @dataclass(frozen=True)
+class Cost:
+    """Generation around one incident, ready to show."""
+
+    label: str
+    change: str
+    below: str
+    href: str
+    figure: Figure
+
+
+@dataclass(frozen=True)
 class EngineShare:
     """How long one engine served, ready to show.
 
@@ -99,11 +114,12 @@ class EngineShare:
     kills: str
 
 
-def faults_page(tables: Mapping[str, pl.DataFrame]) -> Page:
+def faults_page(tables: Mapping[str, pl.DataFrame], rates: pl.DataFrame | None = None) -> Page:
     """The value of faults.html.
 
     Args:
         tables: health, incidents, topology and run; step_times, see `run_timeline`.
+        rates: `engine_series` of tokens generated a second, of every engine; null where none was scraped.
     """
     health, incidents = tables["health"], tables["incidents"]
     run = tables["run"].row(0, named=True)
@@ -114,6 +130,7 @@ def faults_page(tables: Mapping[str, pl.DataFrame]) -> Page:
     stretches = engine_states(health, start, end) if known else []
     figure = _figure(stretches, start, end)
     zero = start or 0.0
+    costs = _costs(incidents, rates, zero, end)
     return Page(
         path="faults.html",
         template="faults.html",
@@ -132,6 +149,7 @@ def faults_page(tables: Mapping[str, pl.DataFrame]) -> Page:
                 if number > incidents.height - INCIDENTS_SHOWN
             ],
             "n_incidents": _of(incidents.height, INCIDENTS_SHOWN),
+            "costs": costs,
             "held": _listed(health.filter(pl.col("event").is_in(HELD)), zero),
             "transfers": _listed(health.filter(pl.col("event").is_in(TRANSFERS)), zero),
             "events": _told(health, zero),
@@ -146,7 +164,7 @@ def faults_page(tables: Mapping[str, pl.DataFrame]) -> Page:
             ],
             "copies": {name: copy_as(name) for name in ("health", "incidents", "topology")},
         },
-        figures=(figure,) if figure else (),
+        figures=(*((figure,) if figure else ()), *(cost.figure for cost in costs)),
     )
 
 
@@ -226,6 +244,43 @@ def _figure(stretches: list[Stretch], start: float | None, end: float | None) ->
     alt = f"States of {shown.plural(len(engines), 'engine')} over {shown.elapsed(end - start)}"
     chart = engine_bands(frame, engines, (end - start) / 60)
     return render.figure("fault engines", chart, alt=alt, tokens=TOKENS)
+
+
+def _costs(
+    incidents: pl.DataFrame, rates: pl.DataFrame | None, zero: float, end: float | None
+) -> list[Cost]:
+    """The newest incidents around which tokens were counted."""
+    if rates is None or rates.is_empty() or end is None:
+        return []
+    found = []
+    newest = list(enumerate(incidents.iter_rows(named=True), 1))[-COSTS_SHOWN:]
+    for number, row in newest:
+        t_back = row["t_back"] or end
+        cost = incident_cost(rates, row["t_failed"], row["t_killed"], t_back)
+        if cost is None:
+            continue
+        texts = [
+            f"{shown.number(y)} tokens/s, {shown.signed(x, shown.seconds)}"
+            for x, y in cost.rates.iter_rows()
+        ]
+        drawn = cost.rates.with_columns(pl.Series("text", texts))
+        words = (
+            f"{shown.number(cost.before)} before, {shown.number(cost.during)} tokens/s meanwhile"
+        )
+        found.append(
+            Cost(
+                label=f"Incident {number}, rate",
+                change=shown.signed(cost.change, shown.frac),
+                below=words,
+                href=_around(row["t_failed"] - zero, t_back - zero),
+                figure=render.figure(
+                    f"fault cost {number}",
+                    series.sparkline(drawn),
+                    alt=f"Tokens a second of all engines around incident {number}: {words}",
+                ),
+            )
+        )
+    return found
 
 
 def _longest(incidents: pl.DataFrame) -> float:

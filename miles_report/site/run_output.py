@@ -62,6 +62,9 @@ RUN_TABLES = (
 )
 """Tables of the root catalogue."""
 
+GENERATED = ("sglang_generation_tokens_per_s", "sglang_gen_throughput")
+"""Metrics that tell how much is generated, the one that follows from counters first."""
+
 PICKS = 3
 """Lanes shown of each pick."""
 
@@ -176,7 +179,7 @@ def run_pages(
             {record.step: record.outline.state for record in evals},
         ),
         compute_overview(run, timed, overview=overview),
-        faults_page(timed),
+        faults_page(timed, _generated(run, tables)),
         query_page(
             holdings.sizes,
             steps=[record.step for record in records if record.tables and not record.evaluation],
@@ -202,6 +205,15 @@ def rail(counts: Mapping[str, int] | None = None) -> tuple[RailEntry, ...]:
 def start_text(start_ts: float | None) -> str:
     """When the run began, ready to show; "" if unknown."""
     return "" if start_ts is None else shown.utc(start_ts)
+
+
+def _generated(run: Run, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame | None:
+    """Tokens a second of every engine, by the first metric that tells; read only where an engine failed."""
+    if tables["incidents"].is_empty():
+        return None
+    known = tables["engine_metrics"]["metric"].to_list()
+    metric = next((name for name in GENERATED if name in known), None)
+    return None if metric is None else run.table("engine_series", metric=metric)
 
 
 def _span(run: pl.DataFrame) -> tuple[float, float] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import polars as pl
 from builders.run_tables import run_tables
 
 from miles_report.pages.faults import faults_page
@@ -22,11 +23,11 @@ EVENTS = [
 ]
 
 
-def page_of(events):
+def page_of(events, rates=None):
     steps = [{"step": 7, "t0": 1050.0, "t1": 1200.0}]
     tables = run_tables(run={"t0": 1000.0, "t1": 2000.0}, health=events, step_times=steps)
     tables["incidents"] = incidents_table(tables["health"])
-    return faults_page(tables | {"topology": empty_table("topology")})
+    return faults_page(tables | {"topology": empty_table("topology")}, rates)
 
 
 def test_an_incident_is_told_with_its_times():
@@ -97,3 +98,14 @@ def test_ten_thousand_events_make_a_page_that_can_be_read():
     assert "the newest 40 of 10\u202f000" in body
     assert "the newest 200 of 400" in body
     assert page.values["incidents"][-1].number == 400
+
+
+def test_what_an_incident_cost_is_drawn():
+    rates = pl.DataFrame(
+        [{"ts": 900.0 + 5 * i, "addr": "a", "value": 100.0 if i < 34 else 75.0} for i in range(120)]
+    )
+    (cost,) = page_of(EVENTS, rates).values["costs"]
+    assert (cost.label, cost.change) == ("Incident 1, rate", "\u221225.0\u202f%")
+    assert cost.below == "100 → 75 tokens/s"
+    assert "What it cost" in render_body(page_of(EVENTS, rates))
+    assert page_of(EVENTS).values["costs"] == []

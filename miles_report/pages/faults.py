@@ -264,9 +264,7 @@ def _costs(
             for x, y in cost.rates.iter_rows()
         ]
         drawn = cost.rates.with_columns(pl.Series("text", texts))
-        words = (
-            f"{shown.number(cost.before)} before, {shown.number(cost.during)} tokens/s meanwhile"
-        )
+        words = f"{shown.number(cost.before)} → {shown.number(cost.during)} tokens/s"
         found.append(
             Cost(
                 label=f"Incident {number}, rate",

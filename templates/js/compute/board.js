@@ -34,9 +34,9 @@ const NO_REQUESTS = { lives: [], steps: [], problem: '' };
 /**
  * @param {Context} context
  * @param {Base} base
- * @param {{whole: Span, onSpan: (span: Span) => void}} settings
+ * @param {{whole: Span, onSpan: (span: Span) => void, onFollow: (span: Span) => void}} settings onFollow: of a wheel or a drag under way
  */
-export function createBoard(context, base, { whole, onSpan }) {
+export function createBoard(context, base, { whole, onSpan, onFollow }) {
   const reader = createReader(context, base);
   const tooltip = createTooltip();
   const trouble = el('div');
@@ -194,10 +194,10 @@ export function createBoard(context, base, { whole, onSpan }) {
       const next = zoomed(state.span, factor, state.span[0] + at * size(), whole);
       if (same(next, state.span)) return false;
       leave();
-      onSpan(next);
+      onFollow(next);
       return true;
     },
-    onPan: by => onSpan(moved(state.span, by * size(), whole)),
+    onPan: by => onFollow(moved(state.span, by * size(), whole)),
     onSelect: (from, to) => onSpan([state.span[0] + from * size(), state.span[0] + to * size()]),
     onReset: () => onSpan(whole),
     onStep(by) {

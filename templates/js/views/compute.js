@@ -21,6 +21,9 @@ import { failure } from '../ui/failure.js';
  * @typedef {import('../compute/window.js').Span} Span
  */
 
+/** A wheel turns faster than browsers let addresses change. */
+const WRITE_PAUSE_MS = 80;
+
 /**
  * @param {HTMLElement} root
  * @param {Context} context
@@ -60,13 +63,24 @@ function show(root, host, context, base) {
   const metrics = orderedMetrics(base.metrics);
   let state = readState(context.url, whole, metrics);
   const note = root.querySelector('[data-lanes-note]');
+  let timer = 0;
+  const write = (push = false) => {
+    clearTimeout(timer);
+    context.url.set(writeState(state, whole, metrics), { push });
+  };
   const change = (/** @type {Partial<typeof state>} */ part, push = false) => {
     state = { ...state, ...part };
-    context.url.set(writeState(state, whole, metrics), { push });
+    write(push);
     render();
   };
   const setSpan = (/** @type {Span} */ span, push = false) => change({ span: kept(span, whole) }, push);
-  const board = createBoard(context, base, { whole, onSpan: span => setSpan(span) });
+  const follow = (/** @type {Span} */ span) => {
+    state = { ...state, span: kept(span, whole) };
+    clearTimeout(timer);
+    timer = window.setTimeout(write, WRITE_PAUSE_MS);
+    render();
+  };
+  const board = createBoard(context, base, { whole, onFollow: follow, onSpan: span => setSpan(span, true) });
   const toolbar = createToolbar({ metrics, hasGpus: context.page.has_gpus, onChange: part => change(part), onReset: () => setSpan(whole, true) });
   const moment = (/** @type {number} */ time) => momentText(time, state.utc ? 0 : start);
   const figure = root.querySelector('figure[data-figure="compute-overview"]');
@@ -102,6 +116,7 @@ function show(root, host, context, base) {
     }),
   ];
   return () => {
+    clearTimeout(timer);
     offs.forEach(off => off());
     overview?.dispose();
     board.dispose();

@@ -187,7 +187,6 @@ def _data(
         "steps": tables["step_times"]
         .select("step", "t0", "t1", "wait_ratio", "overlap_fraction")
         .to_dicts(),
-        "has_gpus": not fleet.is_empty() and fleet["util_p50"].is_not_null().any(),
     }
 
 

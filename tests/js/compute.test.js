@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
 import { clockTicks, momentText, tickText } from '../../templates/js/compute/clock.js';
+import { forgetZeroPower } from '../../templates/js/compute/data.js';
 import { LaneError, isWord, laneWords, parseLanes } from '../../templates/js/compute/grammar.js';
 import { hoverRows } from '../../templates/js/compute/hover.js';
 import { joined, readLanes, rowsOf } from '../../templates/js/compute/lanes.js';
@@ -215,4 +216,15 @@ test('under the pointer stands what the tables say, and what is missing is said'
     'Phase|Rollout, rank 3|', 'Since|0|not ended', 'GPU utilization|not told|', 'GPU memory|39\u202f000 MiB|', 'Power|0 W|',
     'Engine|n1:1|rank 0', 'm|no data|', 'process (7)|512 MiB|',
   ]);
+});
+
+test('a power of 0 alone is no reading; a lane that idles at times is one', () => {
+  const read = (/** @type {number[]} */ watts) => {
+    const found = seriesOf(frame(watts.map((power_w, ts) => ({ ts, power_w }))), ['power_w'], 0, () => 'x').get('x');
+    assert.ok(found);
+    forgetZeroPower(found);
+    return found.values.power_w.mean;
+  };
+  assert.deepEqual(read([0, 0]), [null, null]);
+  assert.deepEqual(read([0, 90]), [0, 90]);
 });

@@ -201,7 +201,7 @@ def test_picks_and_advice_are_told():
 
 def test_the_script_knows_the_axis_and_which_lanes_it_draws():
     few = compute_page(tables(2), {}).data
-    assert (few["start"], few["end"], few["chosen"], few["has_gpus"]) == (100.0, 130.0, [], True)
+    assert (few["start"], few["end"], few["chosen"]) == (100.0, 130.0, [])
     assert few["steps"] == [
         {"step": 3, "t0": 101.0, "t1": 125.0, "wait_ratio": 0.25, "overlap_fraction": None}
     ]
@@ -215,7 +215,6 @@ def test_engines_alone_have_an_axis_too():
     topology = table("topology", {"t0": 100.0, "addr": "http://h:1", "engine_rank": 0, "gpus": []})
     page = compute_page(tables(0, topology=topology, fleet=empty_table("fleet")), {})
     assert (page.view, page.data["start"], page.data["end"]) == ("compute", 100.0, 130.0)
-    assert not page.data["has_gpus"]
 
 
 def test_without_a_gpu_processes_have_the_rows():

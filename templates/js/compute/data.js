@@ -16,6 +16,7 @@
  * @property {string[]} metrics in the order of the table, which slices count by
  * @property {StepSpan[]} steps
  * @property {{from: number, to: number, text: string}[]} faults
+ * @property {boolean} hasGpus whether GPUs were read at all
  *
  * @typedef {object} View what is shown of a window
  * @property {Map<string, Phase[]>} phases by lane
@@ -47,6 +48,7 @@ export async function readBase(context) {
     metrics: Array.from(metrics.columns.metric ?? []),
     steps: stepSpans(context.page.steps),
     faults: faultsOf(incidents),
+    hasGpus: catalog.slices(GPUS.raw).some(slice => slice.rows > 0),
   };
 }
 
@@ -103,10 +105,12 @@ export function createReader(context, { catalog, rows, metrics }) {
       const chosen = new Set(shown.map(row => row.key));
       const { lane, node, gpu } = frame.columns;
       const names = ['util', 'mem_mb', 'power_w'];
-      return seriesOf(frame, names, width, row => {
+      const found = seriesOf(frame, names, width, row => {
         const place = lane ? byIndex.get(lane[row]) ?? '' : laneKey(node[row], gpu[row]);
         return chosen.has(place) ? place : null;
       });
+      for (const series of found.values()) forgetZeroPower(series);
+      return found;
     });
   }
 
@@ -175,6 +179,18 @@ export function createReader(context, { catalog, rows, metrics }) {
     }));
     return new Map(both.flatMap(found => [...found]));
   }
+}
+
+/**
+ * A driver that does not know the power says 0.
+ *
+ * @param {Series} series changed
+ */
+export function forgetZeroPower({ values }) {
+  const { high } = values.power_w;
+  if (Array.from(high).some(watts => watts !== null && watts > 0)) return;
+  const none = new Array(high.length).fill(null);
+  values.power_w = { low: none, mean: none, high: none };
 }
 
 /** Processes are read every five seconds; an older reading tells nothing. */

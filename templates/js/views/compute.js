@@ -81,7 +81,7 @@ function show(root, host, context, base) {
     render();
   };
   const board = createBoard(context, base, { whole, onFollow: follow, onSpan: span => setSpan(span, true) });
-  const toolbar = createToolbar({ metrics, hasGpus: context.page.has_gpus, onChange: part => change(part), onReset: () => setSpan(whole, true) });
+  const toolbar = createToolbar({ metrics, hasGpus: base.hasGpus, onChange: part => change(part), onReset: () => setSpan(whole, true) });
   const moment = (/** @type {number} */ time) => momentText(time, state.utc ? 0 : start);
   const figure = root.querySelector('figure[data-figure="compute-overview"]');
   const overview = figure instanceof HTMLElement

@@ -266,10 +266,15 @@ def _engines(topology: pl.DataFrame, start: float | None) -> list[dict[str, str]
         {
             "addr": row["addr"],
             "type": row["worker_type"] or "",
-            "rank": "" if row["engine_rank"] is None else str(row["engine_rank"]),
+            "rank": _rank(row["engine_rank"]),
             "gpus": ", ".join(row["gpus"] or []) or "external",
             "since": shown.elapsed(max(row["t0"] - zero, 0.0)),
             "until": "" if row["t1"] is None else shown.elapsed(row["t1"] - zero),
         }
         for row in topology.iter_rows(named=True)
     ]
+
+
+def _rank(rank: int | None) -> str:
+    """An engine's rank; "" for an external one, which has -1."""
+    return "" if rank is None or rank < 0 else str(rank)

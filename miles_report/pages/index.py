@@ -7,6 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from miles_report.pages import format as shown
 from miles_report.pages.compute import phase_legend
 from miles_report.pages.compute_figures import steps_figure
@@ -18,8 +20,6 @@ from miles_report.pages.page import Link, Page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import polars as pl
 
 NOTICES_SHOWN = 3
 """Messages in the closing line; the others are behind its link."""
@@ -121,12 +121,19 @@ def _facts(
     facts.append(Link(shown.plural(run["n_steps"], "step"), "rollouts/index.html"))
     if run["n_eval_steps"]:
         facts.append(Link(shown.plural(run["n_eval_steps"], "eval"), "rollouts/index.html"))
-    lanes, engines = tables["lanes"].height, tables["topology"]["engine_rank"].n_unique()
+    lanes, engines = tables["lanes"].height, _n_engines(tables["topology"])
     gpus = _gpus(args) or (shown.plural(lanes, "GPU") if lanes else "")
     known = (gpus, shown.plural(engines, "engine") if engines else "")
     facts.extend(Link(words, "compute.html") for words in known if words)
     facts.extend(Link(words, "") for words in _method(args) if words)
     return facts
+
+
+def _n_engines(topology: pl.DataFrame) -> int:
+    """Engines by rank, which a replacement keeps; external ones, which have none, by address."""
+    rank = pl.col("engine_rank").fill_null(-1)
+    ranked, others = topology.filter(rank >= 0), topology.filter(rank < 0)
+    return ranked["engine_rank"].n_unique() + others["addr"].n_unique()
 
 
 def _gpus(args: Mapping[str, Any]) -> str:

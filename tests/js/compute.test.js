@@ -104,7 +104,7 @@ const TOPOLOGY = frame([
   { t0: 0, t1: 50, addr: 'http://n1:1', engine_rank: 0, gpus: ['n1:0'] },
   { t0: 50, t1: 80, addr: 'http://n1:1', engine_rank: 0, gpus: ['n1:0'] },
   { t0: 80, t1: null, addr: 'http://n1:2', engine_rank: 0, gpus: ['n1:0'] },
-  { t0: 0, t1: null, addr: 'http://far:9', engine_rank: null, gpus: [] },
+  { t0: 0, t1: null, addr: 'http://far:9', engine_rank: -1, gpus: [] },
 ]);
 
 test('a lane knows its engines in time; engines without a GPU have rows of their own', () => {
@@ -115,6 +115,7 @@ test('a lane knows its engines in time; engines without a GPU have rows of their
   assert.equal(gpu.note, 'train and rollout share it');
   assert.equal(engine.key, 'http://far:9');
   assert.equal(engine.lane, null);
+  assert.deepEqual([engine.title, engine.stays[0].rank], ['external engine', null]);
   assert.deepEqual(joined([]), []);
 });
 

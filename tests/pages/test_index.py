@@ -374,7 +374,8 @@ def test_what_the_gpus_did_stands_on_the_first_page():
     tables = run_tables(
         run={"t0": 1000.0, "t1": 2000.0},
         lanes=[{"index": i, "node": "n", "gpu": i} for i in range(2)],
-        topology=[{"addr": f"http://n:{i}", "engine_rank": i % 2} for i in range(3)],
+        topology=[{"addr": f"http://n:{i}", "engine_rank": i % 2} for i in range(3)]
+        + [{"addr": "http://far:1", "engine_rank": -1}],
         step_phases=[
             {"step": 4, "phase": "rollout", "lane_seconds": 30.0, "fraction": 0.6},
             {"step": 4, "phase": "train_wait", "lane_seconds": 20.0, "fraction": 0.4},
@@ -386,7 +387,7 @@ def test_what_the_gpus_did_stands_on_the_first_page():
     )  # fmt: skip
     page = index_page(tables, title="t")
     assert {fact.text: fact.href for fact in page.values["facts"]}.items() >= {
-        ("2 GPUs", "compute.html"), ("2 engines", "compute.html"),
+        ("2 GPUs", "compute.html"), ("3 engines", "compute.html"),
     }  # fmt: skip
     (finding,) = page.values["findings"]
     assert (finding.since, finding.link.href) == ("+0:08:20", "compute.html?t=500.0,1000.0#lanes")

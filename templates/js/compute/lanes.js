@@ -6,7 +6,7 @@
  *
  * @typedef {object} Stay an engine in one place
  * @property {string} addr
- * @property {number | null} rank
+ * @property {number | null} rank null also for an external engine, which has -1
  * @property {number} from Unix seconds
  * @property {number} to Infinity where it is still there
  *
@@ -53,7 +53,7 @@ export function rowsOf(lanes, topology, processes) {
   const homeless = new Map();
   const { addr, engine_rank: rank, gpus, t0, t1 } = topology.columns;
   for (let i = 0; i < topology.length; i++) {
-    const stay = { addr: addr[i], rank: rank[i], from: t0[i], to: t1[i] ?? Infinity };
+    const stay = { addr: addr[i], rank: rank[i] !== null && rank[i] >= 0 ? rank[i] : null, from: t0[i], to: t1[i] ?? Infinity };
     const places = gpus[i] ?? [];
     if (!places.length) add(homeless, stay.addr, stay);
     for (const place of places) add(stays, place, stay);
@@ -93,7 +93,7 @@ function engineRow(addr, stays) {
   const ranks = [...new Set(stays.map(stay => stay.rank).filter(rank => rank !== null))];
   return {
     key: addr, lane: null, stays, asked: { ...NOWHERE, addrs: [addr], roles: ['rollout'] },
-    title: ranks.length ? `engine ${ranks.join(', ')}` : 'engine',
+    title: ranks.length ? `engine ${ranks.join(', ')}` : 'external engine',
     detail: addr.replace(/^https?:\/\//, ''),
     note: '',
   };

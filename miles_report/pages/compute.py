@@ -15,6 +15,7 @@ from miles_report.pages.compute_figures import (
     is_fleet,
     lanes_figure,
     shares_figure,
+    step_bars,
     steps_figure,
     util_figure,
 )
@@ -184,6 +185,7 @@ def _data(
         "most_lanes": MOST_LANES,
         "most_chosen": MOST_CHOSEN,
         "chosen": list(dict.fromkeys(words))[:MOST_CHOSEN] if lanes.height > MOST_LANES else [],
+        "bars": step_bars(tables["step_phases"], start),
         "steps": tables["step_times"]
         .select("step", "t0", "t1", "wait_ratio", "overlap_fraction")
         .to_dicts(),

@@ -118,6 +118,17 @@ def util_figure(fleet: pl.DataFrame, start: float) -> Figure | None:
     )
 
 
+def step_bars(step_phases: pl.DataFrame, start: float | None) -> list[tuple[int, float, float]]:
+    """The steps of `steps_figure` from left to right: step, and its beginning and end in seconds since the start of the run."""
+    if start is None:
+        return []
+    steps = step_phases.unique("step", keep="first").sort("step").tail(STEPS_SHOWN)
+    return [
+        (step, round(t0 - start, 1), round(t1 - start, 1))
+        for step, t0, t1 in steps.select("step", "t0", "t1").iter_rows()
+    ]
+
+
 def steps_figure(step_phases: pl.DataFrame, name: str) -> Figure | None:
     """Where the lanes' time of the newest steps went; null without steps.
 

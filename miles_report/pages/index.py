@@ -11,7 +11,7 @@ import polars as pl
 
 from miles_report.pages import format as shown
 from miles_report.pages.compute import phase_legend
-from miles_report.pages.compute_figures import steps_figure
+from miles_report.pages.compute_figures import step_bars, steps_figure
 from miles_report.pages.copy_as import copy_as
 from miles_report.pages.index_findings import index_findings
 from miles_report.pages.index_reading import reading_list
@@ -93,7 +93,11 @@ def index_page(
         view="index",
         own_head=True,
         values=values,
-        data={"t1": run["t1"], "state": run["state"]},
+        data={
+            "t1": run["t1"],
+            "state": run["state"],
+            "bars": step_bars(tables["step_phases"], run["t0"]),
+        },
         figures=(*(tile.figure for tile in tiles), *((where,) if where else ())),
     )
 

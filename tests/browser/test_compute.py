@@ -170,6 +170,17 @@ def test_wheel_drag_keys_and_brush_move_the_window(compute):
     expect(page.locator(".compute-strip button").nth(3)).to_have_attribute("aria-pressed", "true")
 
 
+def test_a_bar_of_a_step_on_the_overview_leads_to_its_time(many_gpu, open_page):
+    page = open_page(many_gpu[1].replace("compute.html", "index.html"))
+    chart = page.locator('figure[data-figure="index-steps"] svg').first
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    page.mouse.click(box["x"] + box["width"] - 20, box["y"] + 60)
+    page.wait_for_url("**/compute.html?t=*")
+    drawn(page)
+    expect(page.locator(".compute-strip button").last).to_have_attribute("aria-pressed", "true")
+
+
 def test_requests_of_the_window_stand_below_the_lanes(site, open_page):
     page = open_page(site("agentic") + "compute.html")
     drawn(page)

@@ -8,6 +8,7 @@ import { LaneError, isWord, laneWords, parseLanes } from '../../templates/js/com
 import { hoverRows } from '../../templates/js/compute/hover.js';
 import { joined, readLanes, rowsOf } from '../../templates/js/compute/lanes.js';
 import { GPUS, chooseWidth, envelope, intervalOf, medianStep, pickLevel, readingAt, seriesOf } from '../../templates/js/compute/samples.js';
+import { barAt } from '../../templates/js/compute/stepbars.js';
 import { phaseAt, phasesByLane } from '../../templates/js/compute/spans.js';
 import { orderedMetrics, readState, writeState } from '../../templates/js/compute/state.js';
 import { isWhole, kept, moved, readWindow, windowText, zoomed } from '../../templates/js/compute/window.js';
@@ -228,4 +229,10 @@ test('a power of 0 alone is no reading; a lane that idles at times is one', () =
   };
   assert.deepEqual(read([0, 0]), [null, null]);
   assert.deepEqual(read([0, 90]), [0, 90]);
+});
+
+test('a place over the bars of steps is one of them', () => {
+  /** @type {[number, number, number][]} */
+  const bars = [[3, 0, 10], [4, 10, 25]];
+  assert.deepEqual([-0.1, 0, 0.49, 0.5, 0.99, 1].map(share => barAt(share, bars)?.[0] ?? null), [null, 3, 3, 4, 4, null]);
 });

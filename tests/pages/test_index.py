@@ -377,8 +377,8 @@ def test_what_the_gpus_did_stands_on_the_first_page():
         topology=[{"addr": f"http://n:{i}", "engine_rank": i % 2} for i in range(3)]
         + [{"addr": "http://far:1", "engine_rank": -1}],
         step_phases=[
-            {"step": 4, "phase": "rollout", "lane_seconds": 30.0, "fraction": 0.6},
-            {"step": 4, "phase": "train_wait", "lane_seconds": 20.0, "fraction": 0.4},
+            {"step": 4, "phase": "rollout", "lane_seconds": 30.0, "fraction": 0.6, "t0": 1100.0, "t1": 1150.04},
+            {"step": 4, "phase": "train_wait", "lane_seconds": 20.0, "fraction": 0.4, "t0": 1100.0, "t1": 1150.04},
         ],
         step_times=[{"step": 3, "util_mean": 0.5}, {"step": 4, "util_mean": 0.75}],
         advisories=[
@@ -395,3 +395,4 @@ def test_what_the_gpus_did_stands_on_the_first_page():
     assert (tile.value, tile.change, tile.href) == ("75.0\u202f%", "+25.0\u202fpp", "compute.html#util")  # fmt: skip
     assert [phase.label for phase in page.values["legend"]] == ["Rollout", "Train wait"]
     assert "Where time went" in render_body(page)
+    assert page.data["bars"] == [(4, 100.0, 150.0)]

@@ -129,7 +129,7 @@ export function mountOverview(figure, { whole, end, steps, tooltip, moment, onSp
  * @returns {{left: number, top: number, width: number, height: number} | null} where the marks of the drawing stand: above
  *   its longest axis line
  */
-function plotOf(figure) {
+export function plotOf(figure) {
   const drawing = figure.querySelector('.chart-plot svg');
   if (!drawing) return null;
   const lines = [...drawing.querySelectorAll('line[stroke="var(--axis)"]')].map(line => line.getBoundingClientRect());

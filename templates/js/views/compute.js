@@ -7,6 +7,7 @@ import { createBoard } from '../compute/board.js';
 import { momentText } from '../compute/clock.js';
 import { isWord, parseLanes } from '../compute/grammar.js';
 import { mountOverview } from '../compute/overview.js';
+import { mountStepBars } from '../compute/stepbars.js';
 import { orderedMetrics, readState, writeState } from '../compute/state.js';
 import { createToolbar } from '../compute/toolbar.js';
 import { isWhole, kept } from '../compute/window.js';
@@ -96,6 +97,10 @@ function show(root, host, context, base) {
     board.show(state, rows);
   }
 
+  const offBars = mountStepBars(root.querySelector('figure[data-figure="compute-steps"]'), context.page.bars, ([, from, to]) => {
+    setSpan([start + from, start + to], true);
+    host.scrollIntoView({ block: 'nearest' });
+  });
   host.replaceChildren(toolbar.node, board.node);
   render();
   const offs = [
@@ -117,6 +122,7 @@ function show(root, host, context, base) {
   ];
   return () => {
     clearTimeout(timer);
+    offBars();
     offs.forEach(off => off());
     overview?.dispose();
     board.dispose();

@@ -1,3 +1,4 @@
+import { mountStepBars } from '../compute/stepbars.js';
 import { on } from '../dom.js';
 import { seconds } from '../format.js';
 
@@ -12,7 +13,11 @@ const LIVE_S = 300;
  * @returns {() => void}
  */
 export function mount(root, context) {
-  const offs = [showAge(root, context.page), filterSettings(root)];
+  const figure = root.querySelector('figure[data-figure="index-steps"]');
+  const offs = [
+    showAge(root, context.page), filterSettings(root),
+    mountStepBars(figure, context.page.bars, ([, from, to]) => { location.href = context.href(`compute.html?t=${from},${to}#lanes`); }),
+  ];
   return () => offs.forEach(off => off());
 }
 

@@ -143,6 +143,17 @@ class ActorChannel:
         except GetTimeoutError:
             return None
 
+    def settle(self, timeout_s: float) -> bool:
+        """Pings: the actor does the calls of one process in their order."""
+        try:
+            ping = self._handle.ping.remote()
+        except PendingCallsLimitExceeded:
+            return False
+        if not ray.wait([ping], timeout=timeout_s)[0]:
+            return False
+        ray.get(ping, timeout=0.1)
+        return True
+
 
 class CollectorActor(DashboardCollector):
     """The collector with its fleet of samplers; runs inside the actor."""

@@ -33,7 +33,7 @@ class ChannelGoneError(Exception):
 
 
 class Channel(Protocol):
-    """The way to one collector. No method waits."""
+    """The way to one collector. No method but `settle` waits."""
 
     def send(self, method: str, value: Any) -> bool:
         """Calls a method of the collector; False if too many calls are under way. May raise anything."""
@@ -49,6 +49,10 @@ class Channel(Protocol):
         Raises:
             ChannelGoneError: it died.
         """
+        ...
+
+    def settle(self, timeout_s: float) -> bool:
+        """Waits until the calls sent before have been done; False if they weren't in time. May raise anything."""
         ...
 
 
@@ -124,6 +128,20 @@ class RemoteTarget:
         """See `Target`."""
         self._state["set_router"] = router
         return self._send("set_router", router)
+
+    def settle(self, timeout_s: float) -> bool:
+        """Waits until the collector has what was pushed; for the end of a process, whose calls under way end with it.
+
+        Returns:
+            False if it did not say so in time. True also without a collector: nothing is under way then.
+        """
+        if self._channel is None:
+            return True
+        try:
+            return self._channel.settle(timeout_s)
+        except Exception as cause:  # noqa: BLE001 - the barrier of a collector hook: the cluster may be going down
+            self._warnings.warn("remote_target.not_settled", error=repr(cause))
+            return False
 
     def _send(self, method: str, value: Any) -> bool | None:
         if self._is_off:

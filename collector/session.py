@@ -47,6 +47,7 @@ class Dashboard:
         gpus: Sequence[int] = (),
         clock: Clock | None = None,
         close: Callable[[], object] | None = None,
+        settle: Callable[[float], bool] | None = None,
     ) -> None:
         """Begins to hand records over.
 
@@ -56,11 +57,13 @@ class Dashboard:
             gpus: physical ids of this process's GPUs.
             clock: the host's, if null.
             close: is called at the end, after the last record was handed over.
+            settle: waits at the end, at most so many seconds, until what was handed over has arrived; null: it has at once.
         """
         self._clock = SystemClock() if clock is None else clock
         self._node = node
         self._gpus = tuple(gpus)
         self._close = close
+        self._settle = settle
         self._engines: tuple[EngineRecord, ...] | None = None
         self._router: str | None = None
         self._is_finished = False
@@ -144,6 +147,8 @@ class Dashboard:
             if sink in timer.event_sinks:
                 timer.event_sinks.remove(sink)
         is_done = self._outbox.stop(FINISH_S)
+        if self._settle is not None:
+            is_done = self._settle(FINISH_S) and is_done
         if not is_done:
             logger.warning("session.records_lost: the collector did not take the last records")
         if self._close is not None:
@@ -196,12 +201,14 @@ def ray_dashboard(config: CollectorConfig | None) -> Dashboard:
 
     clock = SystemClock()
     handle = None if config is None else ray_backend.start_collector(config)
+    target = ray_backend.ray_target(clock, handle)
     return Dashboard(
-        ray_backend.ray_target(clock, handle),
+        target,
         node=ray_backend.node_address(),
         gpus=ray_backend.gpu_ids(),
         clock=clock,
         close=None if handle is None else lambda: ray_backend.stop_collector(handle),
+        settle=target.settle,
     )
 
 

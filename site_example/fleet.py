@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import ray
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 GROUP = "default"
 START_S = 180.0
+POLL_S = 0.1
 
 
 class Fleet:
@@ -73,8 +75,17 @@ class Fleet:
         if recovered:
             self._tell_topology()
         self._updater.connect(self._fleet.updatable_engines().engines)
-        self._updater.update((ray.put(weights), str(version)))
+        report = self._updater.update((ray.put(weights), str(version)))
         self._fleet.before_generate()
+        if report.failed:
+            self._await_verdict()
+
+    def _await_verdict(self) -> None:
+        """Gives the monitor the time of one check: steps here are shorter than that, and each update ends the watch."""
+        rule = faulttol.rule_of(self._args)
+        until = time.monotonic() + rule.interval_s + rule.timeout_s + rule.shutdown_timeout_s
+        while all(slot.parts for slot in self._group.slots()) and time.monotonic() < until:
+            time.sleep(POLL_S)
 
     def break_engine(self, rank: int, name: str) -> None:
         """A fault: SIGSTOP hangs the child of an engine, SIGKILL ends it."""

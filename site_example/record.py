@@ -61,6 +61,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
         rollout_health_check_interval=2.0,
         rollout_health_check_timeout=5.0,
         rollout_restart_budget=3,
+        p2p_transfer_timeout=10.0,
     )
     args = parser.parse_args(arguments)
     args.use_miles_dashboard = True

@@ -13,6 +13,7 @@ class Channel:
         self.is_full = False
         self.answer = "first"
         self.n_probes = 0
+        self.settled = True
 
     def send(self, method, value):
         if isinstance(self.is_full, Exception):
@@ -23,6 +24,11 @@ class Channel:
 
     def probe(self):
         self.n_probes += 1
+
+    def settle(self, timeout_s):
+        if isinstance(self.settled, Exception):
+            raise self.settled
+        return self.settled
 
     def life(self):
         if isinstance(self.answer, Exception):
@@ -152,3 +158,13 @@ def test_a_dead_collector_is_looked_for_until_it_is_back(clock, caplog):
     assert push(target, clock, 5) is True
     assert ("set_router", "http://r:1") in second.sent
     assert caplog.text.count("collector_died") == 1
+
+
+@pytest.mark.parametrize(("settled", "told"), [(True, True), (False, False), (OSError(), False)])
+def test_at_the_end_it_waits_for_what_is_under_way(clock, settled, told):
+    channel = Channel()
+    channel.settled = settled
+    target = RemoteTarget(clock, Places(channel))
+    assert target.settle(5.0)  # nothing was sent: there is nobody to wait for
+    push(target, clock)
+    assert target.settle(5.0) is told
